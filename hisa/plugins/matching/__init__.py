@@ -1,1 +1,1 @@
-"""Finds what is described in words: reads the description, and weighs everything on the screen."""
+"""Finds the target of a description: reads the description, and rates everything on the screen."""

@@ -1,4 +1,4 @@
-"""What ranks the things of a screen, as a package announces it."""
+"""The protocol of a ranker of the things on a screen, which a package may announce."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["Ranker"]
 
 @runtime_checkable
 class Ranker(Protocol):
-    """Says which thing of a screen a description means; a package announces it in ``hisa.lists``.
+    """Chooses the thing that a description means; a package announces one in ``hisa.lists``.
 
-    A package's goes before HiSA's own.
+    A package's ranker is used instead of HiSA's own.
     """
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """The thing that is meant, if it is likely enough.
+        """Returns the thing that is meant, if it is likely enough, or why there is none.
 
         Args:
             queries: the readings of the description, the usual one last.
@@ -30,8 +30,8 @@ class Ranker(Protocol):
         ...
 
     def chances(self, queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-        """The chance that each of the scene's things is meant, in their order.
+        """Returns for each thing of the scene, in order, the chance that it is meant, 0 to 1.
 
-        The sum is below 1; the rest is that none is meant.
+        The sum is below 1; the rest is the chance that none is meant.
         """
         ...

@@ -1,9 +1,8 @@
-"""What to believe of where a thing is, once elements and models have spoken: Bayes' rule.
+"""The chance of each place to be the target, from the elements and models' answers: Bayes' rule.
 
-Before a model speaks, the chance of each thing is what the elements give it; what is left belongs
-to things that they do not list and to there being no such thing. A model is right most of the time
-and else may say anything that is on the screen; one that says what the elements find absurd mostly
-is not.
+At first, the chance of each thing is the one by the elements. The rest is the chance that the
+target is not listed, or that there is none. A model is right most of the time, and otherwise may
+name any place on the screen; so if the elements find its answer absurd, it is mostly wrong.
 """
 
 from __future__ import annotations
@@ -24,30 +23,31 @@ __all__ = ["MIN_CAREFUL_CHANCE", "MIN_CHANCE", "Belief"]
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them,
 # with stand-ins for models that are right nine times of ten.
 MIN_CHANCE = 0.5
-"""The chance from which a place is taken that models named: right rather than not."""
+"""Least chance of a place named by a model to be taken: more likely right than wrong."""
 MIN_CAREFUL_CHANCE = 0.9
-"""The same of picks of a weaker model, whose mistakes are often the elements' own. Stand-ins of
-0.8, half of whose wrong picks are the likeliest, click 3.0% wrong so, else 5.2%."""
+"""The same for picks of a weaker model, which often makes the same mistakes as the elements.
+Stand-ins of 0.8, half of whose wrong picks are the likeliest thing, click 3.0% wrong with this
+limit, 5.2% with the other."""
 _OF_ONE_MIND = 0.3
-"""The chance that a second look of the same model only repeats the first."""
+"""The chance that a second answer of the same model only repeats the first."""
 _ABSENT = 0.5
-"""Of what no listed thing has: the part of there being no such thing,"""
+"""Share of the chance left by the listed things that there is no target."""
 _AT_POINT = 0.02
-"""and, of the other part, what any one point on nothing listed may have."""
+"""Share of the other part (the target is not listed) for one point with no listed thing."""
 _ON_KNOWN = 0.2
-"""How much less likely that is where something listed lies."""
+"""Factor of that if a listed thing is at the point."""
 _LEAST = 1e-4
-"""No list is so good that it leaves less than this for what is not on it."""
+"""Least chance that the target is not on a list."""
 _OTHERS = 50
-"""Places on a screen that a wrong answer may mean."""
+"""Number of places on a screen that a wrong answer may mean."""
 
 
 class Belief:
-    """The chances of every place, as answers come in.
+    """The chance of every place to be the target, updated with each answer of a model.
 
     Args:
-        rating: what the elements say.
-        points_right: the chance that the model which points does so rightly.
+        rating: the chances by the elements.
+        points_right: the chance that a point of the model is right, 0 to 1.
     """
 
     def __init__(self, rating: Rating, points_right: float = POINTS_RIGHT) -> None:
@@ -64,10 +64,10 @@ class Belief:
         self._absent = left * _ABSENT
         self._elsewhere = left * (1.0 - _ABSENT)
         self._points: list[tuple[Point, float]] = []
-        """Points of a model, and the weight of something unlisted there."""
+        """Points of a model, each with the weight of an unlisted target there."""
 
     def hear_point(self, point: Point) -> None:
-        """A model points here, in image space; asked again, it may only repeat itself."""
+        """Updates the chances by a model's point, in image space; a second may repeat the first."""
         before = self._points[-1][0] if self._points else None
         same = before is not None and self._rating.is_same_place(before, point)
         repeats = 0.0 if before is None else _OF_ONE_MIND
@@ -91,7 +91,13 @@ class Belief:
             self._points = [*known, (point, fresh * weigh_chance(self._points_right))]
 
     def hear_pick(self, listed: list[RatedThing], picked: RatedThing | None, right: float) -> None:
-        """A model picks one of a list, or none of them; a text on a button means the button."""
+        """Updates the chances by a model's pick; a text on a button means the button.
+
+        Args:
+            listed: the things that the model could pick from.
+            picked: the one that it picked; None if it picked none.
+            right: the chance that its picks are right, 0 to 1.
+        """
         stray = (1.0 - right) / (len(listed) + 1)
         unlisted = stray if picked else right
 
@@ -105,28 +111,28 @@ class Belief:
         self._elsewhere *= unlisted
 
     def chance_of(self, thing: RatedThing) -> float:
-        """Returns the chance that a thing is meant, or one at the same place."""
+        """Returns the chance that this thing is meant, or another one at the same place."""
         at_place = [known.is_where(thing) for known in self._things]
         return float(self._weight[at_place].sum()) / self._total
 
     def chance_among(self, listed: Sequence[RatedThing], thing: RatedThing) -> float:
-        """Returns the chance that a thing of a list is meant, were it certain that one of them is.
+        """Returns the chance that a thing of a list is meant, given that one of them is.
 
-        The elements know by words whether something is there at all. Of what bears no words they
-        know only how it lies, so that how little they expect it says nothing against it.
+        The elements find by words whether the target is on the screen at all. About a thing without
+        words they know only its place, so a low chance is no evidence against it.
         """
         rows = [any(known_thing.is_where(row) for row in listed) for known_thing in self._things]
         known = float(self._weight[rows].sum())
         return self.chance_of(thing) * self._total / known if known else 0.0
 
     def chance_at(self, point: Point) -> float:
-        """Returns the chance that a click here is right; the point is one that was heard."""
+        """Returns the chance that a click at a point is right, for a point of `hear_point`."""
         unlisted = sum(weight for at, weight in self._points if at == point)
         return (float(self._weight[self._at(point)].sum()) + unlisted) / self._total
 
     @property
     def best_point(self) -> Point | None:
-        """The likeliest of the points that were heard."""
+        """The likeliest of the model's points."""
         return max((at for at, _ in self._points), key=self.chance_at, default=None)
 
     @property
@@ -135,7 +141,7 @@ class Belief:
         return float(self._weight.sum()) + points + self._absent + self._elsewhere
 
     def _unlisted_at(self, point: Point) -> float:
-        """Returns the chance that what lies there is not listed, as a factor of 0..1."""
+        """Returns a factor, 0 to 1, for the chance that an unlisted target is at a point."""
         thing = self._rating.thing_at(point)
         if thing is None:
             return 1.0
@@ -148,7 +154,7 @@ class Belief:
         return inside
 
     def _centres_inside(self) -> NDArray[np.float64]:
-        """By thing, how many middles of things lie in it: a point there may mean any of them."""
+        """Returns for each thing the number of things whose centre is in it: any may be meant."""
         left, top, right, bottom = (edge[:, None] for edge in self._box.T)
         x, y = (left + right)[:, 0] / 2, (top + bottom)[:, 0] / 2
         inside = (left <= x) & (x < right) & (top <= y) & (y < bottom)

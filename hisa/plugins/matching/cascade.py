@@ -1,4 +1,4 @@
-"""Elements where they are sure, else a model with eyes whose points the elements check."""
+"""Grounds by the elements if they are sure, or else by a seeing model, checked by the elements."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from hisa.screen.observation import Observation
 __all__ = ["CascadeGrounder"]
 
 _CLOSEST = 3
-"""Candidates of the elements that a closer look tries to have on its picture."""
+"""Number of the elements' candidates that a closer look tries to show on its picture."""
 
 
 _UNASKED = 0.95
-"""The chance from which one answer is enough."""
+"""Least chance at which one answer is enough."""
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a model said; ``place`` is None where that was no point, as ``why`` says."""
+    """A model's answer; ``place`` is None if it was not a point, for the reason ``why``."""
 
     place: Place | None
     chance: float | None
-    """That the place is right, after this answer."""
+    """The chance that the place is right, after this answer."""
     seconds: float
     part: Part | None = None
     why: Unreadable | None = None
 
     @property
     def point(self) -> Point | None:
-        """In image space."""
+        """The point, in image space."""
         return self.place.point if self.place else None
 
 
 @dataclass
 class _Search:
-    """One description on one look, and what became known of it so far."""
+    """The search for one description on one look, with the answers so far."""
 
     description: str
     observation: Observation
@@ -59,7 +59,7 @@ class _Search:
 
     @property
     def likely_place(self) -> Place | None:
-        """The likeliest place, where it is likely enough."""
+        """The likeliest place, if it is likely enough."""
         best = self.belief.best_point
         if best is None or self.belief.chance_at(best) < MIN_CHANCE:
             return None
@@ -67,15 +67,15 @@ class _Search:
 
 
 class CascadeGrounder:
-    """Asks the elements first, and a model with eyes where they are not sure.
+    """Asks the elements first, and a model that sees if they are not sure.
 
-    What the elements think of all things and what models say are weighed together (see
-    `hisa.plugins.matching.belief`). A point of the model is taken at once where both mean one
-    place. Else it is asked once more, on an enlarged part of the picture. Where no place is likely
-    enough then, the planner hears of all candidates.
+    The elements' chances and the model's answers are combined, see `hisa.plugins.matching.belief`.
+    If both mean the same place, the model's point is taken at once. Otherwise the model is asked
+    once more, with an enlarged part of the picture. If no place is likely enough then, the refusal
+    names all candidates.
 
     Args:
-        parts: with a model that points.
+        parts: must have a model that points.
     """
 
     def __init__(self, parts: FinderParts) -> None:
@@ -88,11 +88,11 @@ class CascadeGrounder:
         )
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots is returned unchanged.
+        """Fills the slots of a call; a call without slots is returned unchanged.
 
         Raises:
-            NotFound: nobody found it, or elements and model disagree.
-            ModelUnavailable: the elements do not know, and the model cannot be asked.
+            NotFound: no target was found, or elements and model disagree.
+            ModelUnavailable: the elements find no target, and the model cannot be asked.
             BudgetExceeded: from the model.
         """
         return await resolve(
@@ -122,7 +122,7 @@ class CascadeGrounder:
     async def _ask(
         self, search: _Search, part: Part | None = None, after: Unreadable | None = None
     ) -> _Answer:
-        """One model call, about the whole picture or a part of it.
+        """Makes one model call, about the whole picture or a part of it.
 
         Raises:
             ModelUnavailable, BudgetExceeded: from the model.
@@ -148,7 +148,7 @@ class CascadeGrounder:
         return answer
 
     async def _look_closer(self, search: _Search, first: _Answer) -> Place:
-        """Look closer."""
+        """Asks the model again, with an enlarged part of the picture."""
         part = self._part(search, first)
         self._tell_answer(search.description, first, "doubted", closer=part)
         try:
@@ -170,11 +170,11 @@ class CascadeGrounder:
     def _answer_alone(
         self, description: str, rating: Rating, error: ModelUnavailable | NotFound
     ) -> Place:
-        """The elements' own answer, where there is no other.
+        """Returns the elements' own answer, if the model gave none.
 
         Raises:
             ModelUnavailable: they have none, and the model cannot be asked.
-            NotFound: they have none, and the picture is not for the model.
+            NotFound: they have none, and the model may not see the picture.
         """
         self._tell(description, "unavailable", detail=with_fix(error))
         if rating.place is not None:
@@ -185,7 +185,7 @@ class CascadeGrounder:
         raise NotFound(f"{rating.refusal}; {error}", rating.candidates) from error
 
     def _build_refusal(self, search: _Search, more: str = "") -> NotFound:
-        """Returns what tells the planner every place that was thought of."""
+        """Returns a refusal that names every candidate place to the planner."""
         sightings = tuple(
             dict.fromkeys(text for answer in search.answers if (text := _describe_point(answer)))
         )
@@ -228,7 +228,7 @@ def _holds(box: BoundingBox, point: Point | None) -> bool:
 
 
 def _verdict(search: _Search, taken: Place | None, second: _Answer) -> GroundingVerdict:
-    """Judge the answer to a closer look."""
+    """Returns the verdict on the answer to a closer look."""
     if taken is None or second.place is not taken:
         return "doubted"
     first = search.answers[0].point

@@ -1,4 +1,4 @@
-"""Finds things by the elements, and has a model pick from a short list where they are not sure."""
+"""Finds things by the elements, and lets a model pick from a short list if they are not sure."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ __all__ = ["ChoiceGrounder", "Picker"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _ENOUGH = 0.9
-"""The chance from which a place is taken unasked."""
+"""Least chance at which a place is taken without asking the model."""
 _MOST = 24
-"""Things on a list: more are seldom what is meant."""
+"""Most things on a list: less likely ones are seldom meant."""
 _CLOSEST = 5
-"""Things that a refusal names; the planner reads the first four."""
+"""Most things that a refusal names; the planner reads the first four."""
 _UNUSUAL = 0.05
-"""The chance from which what only holds others, or lies behind a window, is listed too."""
+"""Least chance at which a container, or a thing behind a window, is listed too."""
 _IN_FRONT = 0.7
-"""How usable a thing must be to lie behind nothing."""
+"""Least `Thing.front` of a thing that is behind nothing."""
 _READ_ALONE = SHOWS_TEXT | CONTAINERS | {READ}
-"""Roles of what is only there to be read, or holds others."""
+"""Roles of things that are only read, or contain others."""
 _STRONG = Trust(PICKS_RIGHT)
 
 
 class Picker:
-    """A model that need not see, and picks what is meant from a list in words.
+    """A model that picks the target from a list in words; it need not take pictures.
 
-    It gets the description and what the elements think likeliest: some hundred tokens, where a
-    refusal costs the planner a whole step.
+    It gets the description and the likeliest things by the elements. That costs some hundred
+    tokens, while a refusal costs the planner a whole step.
 
     Args:
         model: picks.
-        emit: gets `hisa.events.GroundingTried` for the list and for what becomes of it.
-        trust: how often it is right.
+        emit: gets `hisa.events.GroundingTried` for the list and for the result.
+        trust: how often its picks are right.
     """
 
     def __init__(self, model: Model, *, emit: Emit, trust: Trust = _STRONG) -> None:
@@ -74,17 +74,18 @@ class Picker:
         rating: Rating,
         belief: Belief,
     ) -> Place:
-        """Returns the place of the pick, where it is likely enough.
+        """Returns the place of the pick, if it is likely enough.
 
         Args:
-            description: what is looked for.
-            observation: the screen.
-            rating: what the elements say.
-            belief: what was believed so far; it hears of the pick.
+            description: of the target.
+            observation: the look.
+            rating: the chances by the elements.
+            belief: the chances so far; it is updated with the pick.
 
         Raises:
-            NotFound: it picks none, or what nobody else would; or there is nothing to pick from.
-            ModelUnavailable, BudgetExceeded: from the model; the first if it is not trusted too.
+            NotFound: the model picks none, or a thing that hardly fits; or the list is empty.
+            ModelUnavailable: from the model, or the model is not trusted.
+            BudgetExceeded: from the model.
         """
         right = self._trust.right
         if right is None:
@@ -131,7 +132,7 @@ class Picker:
         """Returns the place of a pick that is likely enough.
 
         Raises:
-            NotFound: it is not; names what fits better, where something does.
+            NotFound: it is not; the message names a thing that fits better, if there is one.
         """
         least = MIN_CHANCE if (self._trust.right or 0.0) >= PICKS_RIGHT else MIN_CAREFUL_CHANCE
         place = place_of(description, Candidate(picked.thing, picked.chance), observation)
@@ -164,10 +165,10 @@ class Picker:
 
 
 class ChoiceGrounder:
-    """Asks the elements, and has a model pick where they are not sure.
+    """Asks the elements first, and lets a model pick if they are not sure.
 
     Args:
-        parts: with a model that picks; where its picks are not trusted, the elements decide.
+        parts: must have a model that picks; if its picks are not trusted, the elements decide.
     """
 
     def __init__(self, parts: FinderParts) -> None:
@@ -180,10 +181,10 @@ class ChoiceGrounder:
         )
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots is returned unchanged.
+        """Fills the slots of a call; a call without slots is returned unchanged.
 
         Raises:
-            NotFound: the elements do not know, and the model picked none.
+            NotFound: the elements are not sure, and the model picked none.
             BudgetExceeded: from the model.
         """
         return await resolve(
@@ -222,7 +223,7 @@ def _label_with_point(rated: RatedThing) -> str:
 def _list_likely(
     rating: Rating, description: str, observation: Observation
 ) -> list[tuple[RatedThing, str]]:
-    """The likeliest things, each place once, in the order of the screen, with their words."""
+    """Returns the likeliest things with their lines, one for each place, in reading order."""
     entries: list[RatedThing] = []
     for thing in sorted(rating.things, key=lambda thing: -thing.chance):
         if len(entries) == _MOST or thing.chance <= 0:
@@ -240,9 +241,9 @@ def _list_likely(
 
 
 def _add_entry(thing: RatedThing, entries: list[RatedThing]) -> None:
-    """Add what has no place yet; a control takes that of a text on it, or of what holds it.
+    """Adds a thing if its place is new; a control replaces a text on it, or its container.
 
-    Things of other words keep apart: one of them may lie beneath the other, in an open menu.
+    Things with different words are both kept: one may lie under the other, in an open menu.
     """
     at_place = [
         row
@@ -258,7 +259,7 @@ def _add_entry(thing: RatedThing, entries: list[RatedThing]) -> None:
 
 
 def _may_be_same(thing: RatedThing, other: RatedThing) -> bool:
-    """Whether two things in one place may be one: the words of one are among the other's."""
+    """Whether two things at one place may be the same: the words of one are among the other's."""
     thing_words, other_words = (
         tokens(f"{t.thing.element.name} {t.thing.element.text}") for t in (thing, other)
     )
@@ -276,7 +277,7 @@ def _build_refusal(
     more: str = "",
     picked: Sequence[str] = (),
 ) -> NotFound:
-    """The elements' refusal where the model said nothing, else its own, with what is likeliest."""
+    """Returns the elements' refusal if the model gave no answer, or else one with likely things."""
     if rating.refusal is not None and not more:
         return rating.refusal
     known = _list_closest(description, rating, observation)
@@ -287,7 +288,7 @@ def _build_refusal(
 
 
 def _list_closest(description: str, rating: Rating, observation: Observation) -> tuple[str, ...]:
-    """The elements' own answer or what fits but is blocked, then the likeliest on the list."""
+    """Returns the elements' own answer, or what fits but is blocked, then the likeliest things."""
     own = rating.candidates
     if rating.place is None:
         own = tuple(candidate for candidate in own if candidate.endswith(BEHIND))

@@ -1,4 +1,4 @@
-"""Says why what fits best is no sure place all the same: what a person would ask about."""
+"""Finds reasons to doubt the thing that fits best: cases in which a person would ask back."""
 
 from __future__ import annotations
 
@@ -27,17 +27,23 @@ _INSIDE = re.compile(
     r"(?P<dialog>dialog(?:ue)?|pop-?up)|(?P<menu>menu(?! ?bar| button))|(?P<calendar>calendar))\b",
     re.I,
 )
-"""Words that put a thing into what opened over the rest."""
+"""Words that place a target inside a dialog, menu or calendar that opened over the rest."""
 _DAY = re.compile(
     r"\b(?:calendar|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b",
     re.I,
 )
-"""Words of which a number is a day, and no cell of a table that shows that number."""
+"""Words with which a number means a day, not a table cell that shows the number."""
 
 
 def drop_doubtful(query: Query, choice: Choice, scene: Scene) -> Choice:
-    """The choice; none if `find_doubt` has a reason against it, which then comes first."""
+    """Returns the choice, or if `find_doubt` has a reason against it, no choice with that reason.
+
+    Args:
+        query: the usual reading of the description.
+        choice: the choice; if dropped, its thing comes first among the others.
+        scene: the things on the screen.
+    """
     chosen = choice.chosen
     if chosen is None or not (reason := find_doubt(query, chosen.thing, scene)):
         return choice
@@ -46,7 +52,13 @@ def drop_doubtful(query: Query, choice: Choice, scene: Scene) -> Choice:
 
 
 def find_doubt(query: Query, chosen: Thing, scene: Scene) -> str:
-    """Reason that a thing may not be meant though it fits best; empty where nothing speaks so."""
+    """Returns the reason to doubt that the best thing is meant; empty if there is none.
+
+    Args:
+        query: the usual reading of the description.
+        chosen: the thing that fits best.
+        scene: the things on the screen.
+    """
     if query.kind is not None and query.kind.word == "arrow" and _is_no_arrow(query, chosen):
         return "what fits best is no arrow"
     if _only_shows_text(query, chosen):
@@ -60,15 +72,15 @@ def find_doubt(query: Query, chosen: Thing, scene: Scene) -> str:
     match = _INSIDE.search(query.context)
     if match and "menu" not in chosen.role and match.lastgroup in dict(scene.open_overlays):
         return f"what fits best lies outside the {match.lastgroup} that is open"
-    placed = query.relations or query.where or query.window  # which may be outside
+    placed = query.relations or query.where or query.window  # then it may be outside
     rival = None if placed else _find_rival_inside(query, chosen, scene)
     return f"{rival.element.name[:60]!r} in what is open over it fits as well" if rival else ""
 
 
 def _only_shows_text(query: Query, thing: Thing) -> bool:
-    """Whether a control that takes a value or a tick is asked for, and this takes none.
+    """Whether the query means a control with a value or a tick, and this thing only shows text.
 
-    What was read may be such a value, where it is not the name.
+    Text read off the picture may be such a value, unless it is the name.
     """
     kind, page = query.kind, thing.role == "document web"
     shows = (page or thing.role in SHOWS_TEXT) and "editable" not in thing.element.states
@@ -83,7 +95,7 @@ def _only_shows_text(query: Query, thing: Thing) -> bool:
 
 
 def _is_called_otherwise(query: Query, thing: Thing, scene: Scene) -> bool:
-    """Whether a field is asked for by its name alone, which nothing on it or beside it has."""
+    """Whether the query is just a field's name, and no text on or beside this thing has it."""
     alone = replace(Query(query.name, query.quoted, query.kind), literals=query.literals)
     plain = replace(query, head="", context="", labelled=False) == alone
     if not (plain and query.name and query.kind and query.kind.holds_value):
@@ -94,7 +106,7 @@ def _is_called_otherwise(query: Query, thing: Thing, scene: Scene) -> bool:
 
 
 def _is_no_arrow(query: Query, thing: Thing) -> bool:
-    """Whether a button is called by words that are no arrow's, and that nobody used."""
+    """Whether a button's name has no word for an arrow, and none of the description."""
     if thing.role == "arrow part" or thing.drawn is not None:
         return False
     called = thing.element.name or thing.element.description
@@ -102,7 +114,7 @@ def _is_no_arrow(query: Query, thing: Thing) -> bool:
 
 
 def _find_rival_inside(query: Query, chosen: Thing, scene: Scene) -> Thing | None:
-    """A thing in what is open that has as much of the name that is asked for."""
+    """Returns a thing in an open overlay that has as many words of the name; None if none has."""
     query_words = tokens(query.name)
     most = len(query_words & tokens(chosen.element.name))
     boxes = [box for sort, box in scene.open_overlays if sort != "calendar"]

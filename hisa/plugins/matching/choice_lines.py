@@ -1,4 +1,4 @@
-"""Lines that a model picks from: each thing in words, with what a person sees of it besides."""
+"""Lines that a model picks from: each thing in words, with visible details such as its colour."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from hisa.text.words import tokens
 __all__ = ["build_choice_lines", "is_nameless", "is_scrap"]
 
 _SMALL = 64
-"""Image pixels; what is larger than this either way is known by what stands in it."""
+"""Image pixels; a thing larger than this either way is recognised by its content."""
 _FRAME = re.compile(r"\b(?:window|tab|browser|title ?bar|corner|cross|x)\b|[×✕✖]", re.I)
-"""Words that mean what frames a page or a window."""
+"""Words for the frame of a page or a window."""
 _LETTERS = 3
-"""Letters and digits of what may be a word; fewer that were read may be a picture."""
+"""Least letters and digits of a word; a shorter text that was read may be a picture."""
 
 
 def build_choice_lines(
     listed: Sequence[RatedThing], every: Sequence[RatedThing], observation: Observation
 ) -> list[str]:
-    """Returns the words that the model reads of each thing.
+    """Returns the line that the model reads about each thing.
 
     Args:
         listed: the things to pick from.
         every: all things on the screen, among which rows and columns are counted.
-        observation: the screen; its picture has the colours.
+        observation: the look; its picture has the colours.
     """
     places = _grid_places(every) if any(map(is_nameless, listed)) else {}
     row_texts = row_names([rated.thing for rated in every], observation, describe_thing)
@@ -50,14 +50,20 @@ def build_choice_lines(
 
 
 def is_nameless(rated: RatedThing) -> bool:
-    """Whether it bears no words of its own: of what is drawn, only its looks are told."""
+    """Whether a thing has no words of its own; a drawn one has only a description of its looks."""
     e = rated.thing.element
     words = e.name or e.text or e.label or (e.description if rated.thing.drawn is None else "")
     return not words.strip()
 
 
 def is_scrap(rated: RatedThing, description: str, observation: Observation) -> bool:
-    """Whether it is a letter that was read, or frames a page or window, and is not described."""
+    """Whether a thing is a stray letter, or part of a frame, and the description does not name it.
+
+    Args:
+        rated: the thing.
+        description: of the target.
+        observation: the look.
+    """
     e = rated.thing.element
     if tokens(f"{e.name} {e.description} {e.text}") & tokens(description):
         return False
@@ -73,7 +79,7 @@ def is_scrap(rated: RatedThing, description: str, observation: Observation) -> b
 
 
 def _tip(thing: Thing) -> str:
-    """Words of a tooltip beside the name; of what is drawn, those of its looks."""
+    """Returns the tooltip if it adds words to the name; for a drawn thing, words of its looks."""
     tip = thing.element.description
     if not name_of(thing) or not tokens(tip) - tokens(name_of(thing)):
         return ""
@@ -81,17 +87,17 @@ def _tip(thing: Thing) -> str:
 
 
 def _colour(rated: RatedThing, observation: Observation) -> str:
-    """The colour of a small thing without words, where it stands out."""
+    """Returns the colour of a small thing without words; empty for white and other things."""
     box, thing = rated.box, rated.thing
     plain = thing.drawn is not None or not is_nameless(rated)
     plain |= is_only_text(thing) and not thing.is_made_control
     if plain or max(box.width, box.height) > _SMALL:
-        return ""  # a drawn thing is called by its colour
+        return ""  # a drawn thing has its colour in its name
     return colour_of(observation.without_pointer.screenshot, box).removeprefix("white")
 
 
 def _grid_places(every: Sequence[RatedThing]) -> dict[int, str]:
-    """By the id of a thing: its row and column among nameless boxes of its role and size."""
+    """Returns each nameless thing's row and column among those of its role and size, by its id."""
     places: dict[int, str] = {}
     nameless = [rated.thing for rated in every if is_nameless(rated)]
     for _, group in groupby(sorted(nameless, key=_likeness), key=_likeness):

@@ -1,6 +1,6 @@
 """Reads a description of an element in plain English into a `Query`. Pure text work.
 
-Each clause becomes evidence: nothing that is not understood makes a description unreadable.
+Each clause becomes evidence. A clause that is not understood does not make the rest unreadable.
 """
 
 from __future__ import annotations
@@ -19,29 +19,28 @@ RelativePosition = Literal[
     "left", "right", "above", "below", "near", "between", "within", "row", "column"
 ]
 MAX_DESCRIPTION = 2_000
-"""Characters that are read; the rest is ignored."""
+"""Most characters that are read; the rest is ignored."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """The element lies so to other ones."""
+    """The position of the element relative to another one, or between two."""
 
     position: RelativePosition
     anchor: Query
     other: Query | None = None
-    """The second of two, of "between"."""
+    """The second anchor of "between"."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """What to look for. An empty field puts no condition.
+    """What to look for. An empty field is no condition.
 
-    ``name`` is in the words of the description; ``quoted`` tells that it stood in quotation marks
-    and is meant literally, ``window_quoted`` the same of ``window``. ``also`` holds what else it
-    may be called, ``hints`` words about it, ``head`` the clause that it begins with, ``context``
-    the whole description, ``literals`` all that was quoted anywhere. ``nth`` counts from 1 in
-    reading order; negative ones count from the end. ``number`` is that of all which are alike, as
-    in "of the four".
+    ``name`` is in the words of the description; ``quoted`` says that it was in quotation marks and
+    is meant literally, ``window_quoted`` the same for ``window``. ``also`` has other possible
+    names, ``hints`` further words about it, ``head`` the first clause, ``context`` the whole
+    description, ``literals`` all quotations. ``nth`` counts from 1 in reading order, negative ones
+    from the end. ``number`` is the number of all elements alike, as in "of the four".
     """
 
     name: str = ""
@@ -64,13 +63,13 @@ class Query:
 
 
 _AIM = r"(?=\s+(?!(?:the|left|right|a|an)\s)\w)"
-"""After "to": what is done, and no place."""
+"""After "to": an action, not a place."""
 _QUOTES = re.compile(
     r"\"([^\"]+)\"|“([^”]+)”|‘([^’]+)’|«([^»]+)»|`([^`]+)`|(?<![\w'])'(.+?)'(?![\w'])"
 )
 _MARK = re.compile(r'"(\d+)"')
 _OWNED = re.compile(r"""^((?:the )?"\d+"(?: \w+){0,2}|(?:the )?\w+(?: \w+)?)['’]s (.+)$""")
-"""What begins with an owner: "the 'Invoice' tab's close button"."""
+"""A description that begins with an owner: "the 'Invoice' tab's close button"."""
 _NUMBER_WORDS = ("both", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = {word: max(place, 1) + 1 for place, word in enumerate(_NUMBER_WORDS)}
 _FIGURES = {"one": "1"} | {word: str(n) for word, n in _NUMBERS.items() if word != "both"}
@@ -92,7 +91,7 @@ _LINE_OF = re.compile(
 )
 """A row or a column by its name: "column C", "the Zoom row"."""
 _TO_DO = re.compile(rf"^{phrase('to_do')}(?P<what>(?:the|all|this|a|an) .+)$")
-"""What is told by its effect: "close the tab 'Invoice' with its cross"."""
+"""An element described by its effect: "close the tab 'Invoice' with its cross"."""
 _CORNER = re.compile(rf"^{phrase('in_corner')}$")
 _LEADING_CORNER = re.compile(rf"^{phrase('leading_corner')}(?=\w)")
 _THAT_IS = re.compile(rf"\b{phrase('that_is')}")
@@ -117,17 +116,17 @@ _MOST = {word: side for side, words in section("outermost_sides").items() for wo
 _STATE_OF = {word: state for state, words in section("states").items() for word in words}
 _STATE = re.compile(rf"(?<![\w-])({'|'.join(sorted(_STATE_OF, key=len, reverse=True))})(?![\w-])")
 _NO_NAMES = words("determiners") | words("adjectives") | _STATE_OF.keys() | _MOST.keys()
-"""Words before a name that are no part of it."""
+"""Words before a name that are not part of it."""
 
 
 _ANCHORED = ("side", "below", "above", "near", "before", "after", "within")
 
 
 def read_description(description: str) -> tuple[Query, ...]:
-    """The readings of a description: the most literal first, the usual one last.
+    """Returns the readings of a description: the most literal first, the usual one last.
 
-    A word for a kind, a relation or an ordinal may be part of a name: "text files" is what is
-    called so, or else the file called "text"; "Log in" is no log in something.
+    A word for a kind, a relation or an ordinal may be part of a name: "text files" is an element of
+    this name, or else the files called "text"; "Log in" does not mean a log inside something.
     """
     text, quotes = _mask(" ".join(description[:MAX_DESCRIPTION].split()))
     text = text.strip(" .,;:!")
@@ -160,7 +159,7 @@ def read_description(description: str) -> tuple[Query, ...]:
 
 
 def _other_spelling(name: str) -> str:
-    """A small number in figures, or in words where it is in figures; empty for other names."""
+    """Returns a small number in figures instead of words, or the reverse; empty for other names."""
     words = {figure: word for word, figure in _FIGURES.items()}
     return _FIGURES.get(name.casefold()) or words.get(name, "")
 
@@ -185,7 +184,7 @@ def _mask(description: str) -> tuple[str, list[str]]:
 
 
 def _clauses(text: str) -> list[tuple[str, str, re.Match[str] | None]]:
-    """The kind of each clause, its words, and what led to it; the head first."""
+    """Returns the sort of each clause, its words, and the cue before it; the head first."""
     cues = [cue for cue in _CUES.finditer(text) if cue.start() > 0 or cue.lastgroup != "within"]
     starts = [0, *(cue.end() for cue in cues)]
     ends = [*(cue.start() for cue in cues), len(text)]
@@ -231,7 +230,7 @@ def _is_open(query: Query) -> bool:
 
 
 def _name_anchor(query: Query, words: str, quotes: list[str]) -> Query:
-    """Pass the value on to the anchor: "the arrow of the combo box showing 'stools'"."""
+    """Names the last anchor by a value: "the arrow of the combo box showing 'stools'"."""
     *others, last = query.relations
     names = _names(words, quotes)
     if not names:
@@ -241,7 +240,7 @@ def _name_anchor(query: Query, words: str, quotes: list[str]) -> Query:
 
 
 def _head(text: str, quotes: list[str]) -> Query:
-    """The noun phrase that a description begins with."""
+    """Reads the noun phrase at the start of a description."""
     states = frozenset(_STATE_OF[match[1]] for match in _STATE.finditer(text))
     where = frozenset(side for word, side in _MOST.items() if word in text)
     if cell := _CELL.search(text):
@@ -281,7 +280,7 @@ def _with(query: Query, relation: Relation) -> Query:
 
 
 def _anchor(words: str, quotes: list[str]) -> Query:
-    """Read a neighbour or a holder; a word for a kind may be its name: "left of Text"."""
+    """Reads a neighbour or container; a word for a kind may be its name: "left of Text"."""
     anchor = _head(words, quotes)
     if anchor.name:
         return replace(anchor, nth=None)
@@ -291,7 +290,7 @@ def _anchor(words: str, quotes: list[str]) -> Query:
 def _add(
     query: Query, sort: str, words: str, cue: re.Match[str], quotes: list[str], first: bool
 ) -> Query:
-    """A query with one more clause."""
+    """Returns the query with one more clause."""
     if sort == "place":
         query = _add_sides(query, cue["sides"])
         return _within(query, words, quotes) if cue["placed_in"] else query
@@ -327,7 +326,7 @@ _RELATIONS: dict[str, RelativePosition] = {
 
 
 def _beside(query: Query, words: str, cue: re.Match[str], quotes: list[str]) -> Query:
-    """Left or right of something, or at that side of a window."""
+    """Adds a place left or right of something, or at that side of a window."""
     side: RelativePosition = "left" if cue["which"] == "left" else "right"
     if _WINDOW.search(words) or (cue["end"] and _REGION.search(words)):
         return _within(_add_sides(query, side), words, quotes)
@@ -353,7 +352,7 @@ def _sides(words: str) -> frozenset[str]:
 
 
 def _add_name(query: Query, sort: str, words: str, quotes: list[str]) -> Query:
-    """A name, as in "the field for the file name"; a hint where it has one already."""
+    """Adds a name, as in "the field for the file name", or a hint if there is a name already."""
     names = _names(words, quotes)
     states = frozenset(_STATE_OF[match[1]] for match in _STATE.finditer(words))
     query = replace(query, states=query.states | states)
@@ -365,7 +364,7 @@ def _add_name(query: Query, sort: str, words: str, quotes: list[str]) -> Query:
 
 
 def _within(query: Query, words: str, quotes: list[str], *, of: bool = False) -> Query:
-    """A clause such as "in the Save As dialog" or "of the Quantity spin box"."""
+    """Adds a clause such as "in the Save As dialog" or "of the Quantity spin box"."""
     bar = re.search(r"title ?bar", words)
     if _WINDOW.search(words) and not bar:
         title = _names(_WINDOW.sub(" ", words), quotes)
@@ -384,7 +383,7 @@ def _within(query: Query, words: str, quotes: list[str], *, of: bool = False) ->
 
 
 def _aside(query: Query, words: str, quotes: list[str]) -> Query:
-    """Words in brackets or after a comma: another name perhaps, and hints."""
+    """Adds words in brackets or after a comma: perhaps another name, and hints."""
     names = tuple(name for name in _names(words, quotes) if name)
     more = replace(_head(words, quotes), name="")
     if corner := _CORNER.match(words):
@@ -401,7 +400,7 @@ def _aside(query: Query, words: str, quotes: list[str]) -> Query:
 
 
 def _add_line(query: Query, line: re.Match[str], quotes: list[str], *, of: bool) -> Query:
-    """In a row or a column that is named, or counted."""
+    """Adds a row or a column, by its name or number."""
     position: RelativePosition = "column" if "column" in (line["how"], line["sort"]) else "row"
     anchor = _anchor(line["name"] or line["called"], quotes)
     if anchor.nth is not None and not anchor.name:
@@ -414,7 +413,7 @@ def _add_line(query: Query, line: re.Match[str], quotes: list[str], *, of: bool)
 
 
 def _settle(query: Query) -> Query:
-    """Without a name, what it shows is one for most kinds."""
+    """Takes a value as the name if there is no name, for most kinds."""
     if not query.name and query.values and not (query.kind and query.kind.roles & FIELDS):
         first, *rest = query.values
         return replace(query, name=first, quoted=first in query.literals, values=tuple(rest))
@@ -422,7 +421,7 @@ def _settle(query: Query) -> Query:
 
 
 def _names(words: str, quotes: list[str]) -> list[str]:
-    """The quotations in a text, else its words."""
+    """Returns the quotations in a text, or else its words as one name."""
     marks = [quotes[int(match[1])] for match in _MARK.finditer(words)]
     bare = _bare(words)
     return marks or ([bare] if bare else [])
@@ -437,7 +436,7 @@ def _article_less(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without leading articles and adjectives."""
+    """Returns a text without leading articles and adjectives."""
     words = text.strip(" ,.:;").split()
     while words and words[0] in _NO_NAMES:
         words.pop(0)

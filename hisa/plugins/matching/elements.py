@@ -1,4 +1,4 @@
-"""Finds elements by accessibility first, then by what is drawn and written on the screenshot."""
+"""Finds elements by accessibility first, then by shapes and text on the screenshot."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ _PART = re.compile(
     r"[+−▲▼▾▴]",
     re.I,
 )
-"""Words that may mean a part which is no element of its own."""
+"""Words that may mean a part of a control that is not a separate element."""
 _DRAWN = re.compile(
     r"\b(handle|knob|thumb|grip|title ?bar|scroll ?bar|icon|symbol|sign|cross|star|gear|bin|bell|"
     r"header)s?"
     r"\b|[×✕✓⋮☰]",
     re.I,
 )
-"""Words for what is mostly drawn and told by nobody, so that it is looked for at once."""
+"""Words for things that are usually only drawn, so that shapes are searched at once."""
 PARTIAL = (
     "not all elements on the screen could be read in time, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
@@ -67,11 +67,11 @@ class ElementsGrounder:
 
     Args:
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
-        min_score: how sure a place must be, 0..1; below it nothing is chosen.
+        min_score: least score of a place, 0 to 1; below it nothing is chosen.
         read: reads the text on a picture.
-        shapes: whether what is only drawn is looked for.
-        reader: takes a look with elements where those that it is given are old or lacking; None:
-            the looks are taken as they are.
+        shapes: whether things that are only drawn are searched too.
+        reader: takes a new look with elements if those of a look are old or missing; None: looks
+            are used as they are.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ElementsGrounder:
         self._lists_are_ours = all(map(plugins.is_ours, plugins.points("lists")))
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:
-        """Fill the slots of a call; a call without slots is returned unchanged.
+        """Fills the slots of a call; a call without slots is returned unchanged.
 
         Raises:
             NotFound: nothing fits well enough, or several fit equally well.
@@ -101,7 +101,7 @@ class ElementsGrounder:
         )
 
     async def answer(self, description: str, observation: Observation) -> Place | NotFound:
-        """The place of one description on a look, or why there is none; nothing is emitted."""
+        """Returns the place of one description on a look, or why there is none; emits nothing."""
         try:
             place = await self._locate(description, observation)
         except NotFound as error:
@@ -116,7 +116,7 @@ class ElementsGrounder:
     def _locate_now(self, description: str, observation: Observation) -> Place:
         parts = names_a_part(description)
         drawn = self._shapes and (parts or bool(_DRAWN.search(description)))
-        if self._lists_are_ours and not parts and not drawn:  # others may add what is called so
+        if self._lists_are_ours and not parts and not drawn:  # a package may add things of the name
             place = place_by_name(description, observation)
             if place is not None and not _is_hidden(place, observation):
                 return place
@@ -140,7 +140,7 @@ class ElementsGrounder:
         *,
         parts: bool,
     ) -> tuple[Choice, str]:
-        """The choice among what was told and drawn, and what is written on the picture."""
+        """Returns the choice with text read off the picture included, and its reason."""
         try:
             read = read_elements(queries, observation, self._read)
         except OcrUnavailable as error:
@@ -153,14 +153,14 @@ class ElementsGrounder:
             choice = choose(
                 queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
             )
-        if choice.ambiguous or choice.blocked:  # what fits may be written too
+        if choice.ambiguous or choice.blocked:  # then something fits, perhaps a text
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
 
     def _drop_covered(
         self, choice: Choice, reason: str, observation: Observation
     ) -> tuple[Choice, str]:
-        """The choice and its reason, or none of a thing beneath another whose words do not show."""
+        """Drops the choice of a covered thing whose words do not show on the picture."""
         chosen = choice.chosen
         if chosen is not None and is_painted_over(chosen.element, observation):
             words = (
@@ -180,13 +180,13 @@ class ElementsGrounder:
 
 
 def _is_hidden(place: Place, observation: Observation) -> bool:
-    """Whether what is drawn of a control says that something is painted over it."""
+    """Whether the picture shows that something is painted over a control."""
     element = place.element
     return element is not None and element.role in EDGED and is_painted_over(element, observation)
 
 
 def names_a_part(description: str) -> bool:
-    """Whether a part of a control may be meant which is no element of its own."""
+    """Whether a part of a control may be meant that is not a separate element."""
     return bool(_PART.search(description))
 
 
@@ -199,27 +199,33 @@ def choose(
     parts: bool = False,
     shapes: bool = False,
 ) -> Choice:
-    """The thing that a description most likely means, if it is likely enough.
+    """Returns the thing that a description most likely means, if it is likely enough.
 
     Args:
         queries: the readings of the description, the usual one last.
         observation: the look.
-        min_score: how sure a place must be, 0..1.
-        read: lines read off the picture.
-        parts: whether arrows of fields are things of their own.
-        shapes: whether what is only drawn is looked for.
+        min_score: least score of the thing, 0 to 1.
+        read: lines read off the picture, as elements.
+        parts: whether arrows of fields are separate things.
+        shapes: whether things that are only drawn are searched too.
     """
     scene = Scene(observation, read, parts=parts, shapes=shapes)
     return choose_thing(queries, scene, min_score)
 
 
 def _is_sure(choice: Choice) -> bool:
-    """Whether nothing that could be read off the picture would change the choice."""
+    """Whether the choice is so sure that text on the picture would not change it."""
     return choice.chosen is not None and choice.chosen.score >= SURE
 
 
 def place_of(description: str, chosen: Candidate, observation: Observation) -> Place:
-    """The place of the chosen thing, with what it is."""
+    """Returns the place of the chosen thing.
+
+    Args:
+        description: of the target.
+        chosen: the thing, with its score.
+        observation: the look that it is on.
+    """
     box = observation.convert_box(chosen.box, "image")
     score, element = min(1.0, chosen.score), chosen.thing.control or chosen.element
     if chosen.thing.drawn is not None:

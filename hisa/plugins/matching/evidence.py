@@ -1,4 +1,4 @@
-"""How well one thing on the screen fits what a `Query` says of it alone."""
+"""Rates how well one thing on the screen fits a `Query`, apart from its relations to others."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ __all__ = ["lacks_control", "names_itself", "rate_identity", "role_factor", "sta
 
 # The weights are chosen by hand on the training screens of the grounding bench.
 _KIND_ONLY = 0.75
-"""It is of the kind asked for, where no name was given."""
+"""Score of a thing of the right kind, if no name was given."""
 _LIKE_KIND = 0.47
-"""It is of a kind that is easily taken for it."""
+"""Score of a thing of a kind that is easily mistaken for the right one."""
 _LIKE_FIELD = 0.62
 _BARE = 0.5
-"""A name was given, and nothing tells what this is: an icon perhaps."""
+"""Score of a thing without any words, such as an icon, if a name was given."""
 _SIMILAR_KIND = 0.95
 _OTHER_KIND = 0.72
 _NO_FIELD = 0.55
-"""Factor for what takes no text, where a field was asked for."""
+"""Factor for a thing that takes no text, if the query means a field."""
 _MERE_TEXT = 0.68
-"""Factor for text beside what was asked for."""
+"""Factor for mere text, if the query means another kind."""
 _CONTAINER = 0.8
-"""It holds other elements and is seldom what is clicked."""
+"""Factor for a container, which is seldom clicked."""
 _ONLY_SHOWS = 0.95
-"""It only shows text."""
+"""Factor for a thing that only shows text."""
 _VALUE_DIFFERS = 0.7
 _NAMED_OTHERWISE = 0.87
-"""It has a name, and the description does not use it."""
+"""Factor for a thing with a name that the description does not use."""
 _LEFT_OPEN = 0.52
-"""It is of the kind asked for, and words about it are found nowhere."""
+"""Score of a thing of the right kind, if the query's words about it are found nowhere."""
 _ICON = find_kind("icon")[0] or Kind("icon", frozenset())
 _UNLIKE = frozenset({"button", "arrow", "icon", "link", "handle", "checkbox", "menu item"})
-"""Kinds that are called by their name where they have one."""
+"""Kinds that a description names by their name, if they have one."""
 _TICKED = frozenset({"check box", "radio button", "switch", "toggle switch"})
-"""Roles of controls that are seen by their picture, and named by words beside it."""
+"""Roles of controls that are shown by a small picture, and named by words beside it."""
 _STATES = {
     "+checked": frozenset({"checked", "pressed"}),
     "+selected": frozenset({"selected", "active", "focused", "checked", "pressed"}),
@@ -49,7 +49,7 @@ _STATES = {
 
 
 def rate_identity(query: Query, thing: Thing) -> float:
-    """0..1: name and kind alone."""
+    """Returns a score, 0 to 1, from name, kind and value alone."""
     factor = role_factor(query.kind, thing)
     values = _value_factor(query, thing)
     if query.name:
@@ -83,18 +83,18 @@ def rate_identity(query: Query, thing: Thing) -> float:
 
 
 def lacks_control(query: Query, chosen: Thing) -> bool:
-    """Whether a control is asked for that is ticked or switched, and words were chosen."""
+    """Whether the query means a control to tick or switch, but mere text was chosen."""
     is_ticked_kind = query.kind is not None and bool(query.kind.roles & _TICKED)
     return is_ticked_kind and chosen.drawn is None and chosen.role in SHOWS_TEXT
 
 
 def names_itself(name: str, thing: Thing) -> bool:
-    """Whether a thing carries a name on itself, and not on a label beside it."""
+    """Whether a thing itself has a name, as opposed to a label beside it."""
     return max(_own(name, thing), token_match(name, thing.element.name)) >= 0.5
 
 
 def role_factor(kind: Kind | None, thing: Thing) -> float:
-    """The fit of a role to the word for it."""
+    """Returns a factor, at most 1, for how well a thing's role fits the kind."""
     container = _CONTAINER if thing.role in CONTAINERS else 1.0
     if kind is None:
         if thing.role in SHOWS_TEXT and thing.element.name.endswith(":"):
@@ -120,7 +120,7 @@ def _fits(kind: Kind | None, thing: Thing) -> bool:
 
 
 def state_factor(query: Query, thing: Thing) -> float:
-    """1 where it is in the states asked for, less where it is not."""
+    """Returns a factor for the states of the query: below 1 if they differ, 1 or more if not."""
     factor = 1.0
     for state in query.states:
         if state.endswith("empty"):
@@ -152,7 +152,7 @@ def _rate_name(query: Query, thing: Thing) -> float:
 
 
 def _rate_likeness(name: str, quoted: bool, thing: Thing, *, labelled: bool = False) -> float:
-    """The likeness of a name and what the thing is called: by itself, or by its label."""
+    """Returns the likeness, 0 to 1, of a name and the names of a thing, its labels included."""
     best = _own(name, thing, labelled=labelled)
     for text, trust in thing.labels:
         best = max(best, similarity(name, text) * trust)
@@ -191,7 +191,7 @@ def _does(purpose: str, thing: Thing) -> float:
 
 
 def _value_factor(query: Query, thing: Thing) -> float:
-    """More than 1 where it shows what was said, less where it shows something else."""
+    """Returns a factor: above 1 if it shows a value of the query, below 1 if it shows another."""
     if not query.values:
         return 1.0
     e = thing.element

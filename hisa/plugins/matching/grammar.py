@@ -1,4 +1,4 @@
-"""Reads the English of ``grammar.toml``, which descriptions and tasks are read by."""
+"""Reads ``grammar.toml``, the English with which descriptions and tasks are parsed."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def _grammar() -> dict[str, Any]:
 
 
 def section(name: str) -> dict[str, Any]:
-    """The entries of a section, in the order of the file."""
+    """Returns the entries of a section, in the order of the file."""
     entries: dict[str, Any] = _grammar()[name]
     return entries
 
 
 def words(name: str) -> frozenset[str]:
-    """The words of a list in the section ``words``."""
+    """Returns the words of a list in the section ``words``."""
     return frozenset(section("words")[name])
 
 
 def phrase(name: str, part: str = "") -> str:
-    """The pattern of an entry, as a group of its own, to stand in other patterns.
+    """Returns the pattern of an entry as a group, for use in other patterns.
 
     Args:
         name: of the entry.
-        part: the section that it stands in; empty: before all sections.
+        part: the section that it is in; empty: the part before all sections.
     """
     entries = section(part) if part else _grammar()
     return _build_pattern(entries[name], entries)

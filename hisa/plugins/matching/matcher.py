@@ -30,14 +30,14 @@ class _SceneScenery:
 
 
 class DescriptionMatcher:
-    """Reads descriptions and weighs all that is on the screen."""
+    """The matcher that reads descriptions and rates everything on the screen."""
 
     def open_scenery(self, observation: Observation) -> _SceneScenery:
         """See `hisa.grounder.matchers.Matcher`."""
         return _SceneScenery(observation)
 
     def open_grounder(self, parts: FinderParts) -> Grounder:
-        """See `hisa.grounder.matchers.Matcher`; each kind is imported by the run that has it."""
+        """See `hisa.grounder.matchers.Matcher`; only the grounder that is needed is imported."""
         if parts.seer is not None:
             from hisa.plugins.matching.cascade import CascadeGrounder
 

@@ -1,4 +1,4 @@
-"""Picks the one thing on the screen that a `Query` means, or says why none."""
+"""Picks the thing on the screen that a `Query` means, or says why there is none."""
 
 from __future__ import annotations
 
@@ -36,76 +36,76 @@ __all__ = [
 ]
 
 READINGS = 2
-"""Literal readings that are tried, the most literal first: each costs as much as the usual one."""
+"""Most literal readings tried, the most literal first: each costs as much as the usual one."""
 _LITERAL = 0.9
-"""What "the first name field" must score to be the field "first name" and not the first one."""
+"""Least score for "the first name field" to be the field "first name", not the first one."""
 _USUAL = 0.64
-"""What a thing must score to be the choice by the usual reading."""
+"""Least score for the choice by the usual reading."""
 BEHIND = "behind a dialog, menu or window in front"
 _BLOCKED = 0.5
-"""How usable a thing behind a modal dialog is, at most."""
+"""Most `Thing.front` of a thing behind a modal dialog."""
 _TIE = 0.03
 """Scores this close are equal."""
 _SAME_PLACE = 0.5
-"""Share of the smaller box; some toolkits report one thing twice, a little apart."""
+"""Shared part of the smaller box; some toolkits report one thing twice, a little apart."""
 _ANCHOR_SCORE = 0.6
-"""What the thing after "in" or "next to" must score; chosen by hand."""
+"""Least score of the thing after "in" or "next to"; chosen by hand."""
 MIN_CLOSE_SCORE = 0.35
-"""What a thing must score to be told as close to a description; chosen by hand."""
+"""Least score of a thing that is named as close to a description; chosen by hand."""
 _POOL = 0.75
-"""Of the best score by itself: what a relation may still lift above it."""
+"""Share of the best score from which a relation may lift a thing above the best."""
 _APART = 0.15
-"""What a thing loses that stands on a line with none of the other words of the description."""
+"""Share of its score that a thing loses if its line has none of the description's other words."""
 _AWAY = 0.2
-"""What a thing loses at the other end of the frame from where it is said to be."""
+"""Share of its score that a thing loses at the opposite end of the frame from the place named."""
 _BORNE_OUT = 1.12
-"""Factor where a neighbour, a state or a place bears out what has no name."""
+"""Factor for a thing without a name, if a neighbour, a state or a place supports it."""
 _BARE_SCORE = 0.45
-"""What a thing scores that nothing tells about, of a role that may be meant."""
+"""Least score of a thing without any words, of a role that may be meant."""
 _MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item", "menu"})
 _IN_A_SENTENCE = 0.9
-"""Factor for a word of running text, where no text was asked for."""
+"""Factor for a word of running text, if the query does not mean text."""
 _BEHIND = re.compile(r"\b(?:main|parent|background) window\b|\bbehind the (?:dialog|window)")
 _ADJACENT = 60
-"""Pixels of the screen within which something without a name goes by its neighbour."""
+"""Most screen pixels between a thing without a name and the neighbour that identifies it."""
 _FAR = 260
-"""Pixels of the screen within which "next to" and the like hold."""
+"""Most screen pixels for "next to" and the like."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A thing and how well it fits."""
+    """A thing and its score, which may exceed 1."""
 
     thing: Thing
     score: float
 
     @property
     def box(self) -> BoundingBox:
-        """The part on the screen, in screen space."""
+        """The visible part of its box, in screen space."""
         return self.thing.box
 
     @property
     def element(self) -> Element:
-        """The element that accessibility tells."""
+        """The element that accessibility lists."""
         return self.thing.element
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome: ``chosen``, or why there is none. ``others`` are the closest, best first."""
+    """The result: ``chosen``, or why there is none. ``others`` are the closest, best first."""
 
     chosen: Candidate | None
     reason: str = ""
     others: tuple[Candidate, ...] = ()
     ambiguous: bool = False
     blocked: bool = False
-    """What fits is `BEHIND`."""
+    """Whether the thing that fits is `BEHIND`."""
     too_few: bool = False
-    """A later one than the only one of its sort is asked for."""
+    """Whether there is only one of its sort, but a later one is meant."""
 
 
 def rate(query: Query, scene: Scene) -> list[Candidate]:
-    """Everything that fits at all, with all the evidence; worked out once."""
+    """Returns everything that fits at all, scored by all evidence; cached in the scene."""
     known: dict[Query, list[Candidate]] = scene.__dict__.setdefault("rated", {})
     if query not in known:
         known[query] = _apply_context(query, _score_things(query, scene), scene)
@@ -113,7 +113,7 @@ def rate(query: Query, scene: Scene) -> list[Candidate]:
 
 
 def by_hand_choice(queries: tuple[Query, ...], scene: Scene) -> Choice:
-    """The choice by the weights set by hand; literal readings have to fit better."""
+    """Returns the choice by the hand-set weights; literal readings need a higher score."""
     for query in queries[:-1][:READINGS]:
         choice = pick(query, scene, _LITERAL)
         if choice.chosen is not None:
@@ -122,13 +122,13 @@ def by_hand_choice(queries: tuple[Query, ...], scene: Scene) -> Choice:
 
 
 def counts_rows(query: Query) -> bool:
-    """Whether a row is counted: "the third row"."""
+    """Whether the query counts rows: "the third row"."""
     row = query.kind is not None and query.kind.word == "row"
     return row and query.nth is not None and not query.name
 
 
 def is_blocked(query: Query, thing: Thing) -> bool:
-    """Whether a dialog keeps a thing from being used, which the description does not tell."""
+    """Whether a thing is `BEHIND`, unless the description says that it is."""
     return is_behind(thing) and not _BEHIND.search(query.context)
 
 
@@ -138,20 +138,26 @@ def is_behind(thing: Thing) -> bool:
 
 
 def fits_but_blocked(query: Query, scene: Scene) -> bool:
-    """Whether something is blocked that would be good enough if it were not."""
+    """Whether a thing fits well enough, but is blocked."""
     return any(
         c.score >= _USUAL * c.thing.front and is_blocked(query, c.thing) for c in rate(query, scene)
     )
 
 
 def scores(query: Query, scene: Scene) -> list[float]:
-    """The score of each thing of a scene, with all the evidence; 0 where nothing fits."""
+    """Returns the score of each thing of a scene by all evidence; 0 if it does not fit."""
     by_thing = {id(c.thing): c.score for c in rate(query, scene)}
     return [by_thing.get(id(thing), 0.0) for thing in scene.things]
 
 
 def pick(query: Query, scene: Scene, min_score: float) -> Choice:
-    """The thing that the query means."""
+    """Returns the thing that a query means, or why there is none.
+
+    Args:
+        query: one reading of the description.
+        scene: the things on the screen.
+        min_score: least score of the thing.
+    """
     candidates = rate(query, scene)
     others = tuple(distinct_best(candidates)[:5])
     if not others or others[0].score < MIN_CLOSE_SCORE:
@@ -169,7 +175,7 @@ def pick(query: Query, scene: Scene, min_score: float) -> Choice:
             peers = _keep(peers, lambda c: c.thing.role in roles)
         ordered = [c for row in lines_of(peers) for c in row]
         placed = query.relations and all(_find_anchors(r.anchor, scene) for r in query.relations)
-        if placed and abs(query.nth) > len(ordered) == 1:  # counted by the neighbour too
+        if placed and abs(query.nth) > len(ordered) == 1:  # the neighbour selected it already
             return Choice(ordered[0], others=others)
         return _nth(query.nth, ordered, others)
     equal = _narrow_down(query, _distinct([c for c in good if c.score >= best - _TIE]), scene)
@@ -183,7 +189,7 @@ def pick(query: Query, scene: Scene, min_score: float) -> Choice:
 
 
 def _find_nearest(query: Query, scene: Scene) -> tuple[Candidate, ...]:
-    """The things called most like the description, where nothing fits at all."""
+    """Returns the things with names most like the description, for when nothing fits."""
     from rapidfuzz import fuzz
 
     text = (query.context or query.name).casefold()
@@ -210,7 +216,7 @@ def _nth(nth: int, ordered: Sequence[Candidate], others: tuple[Candidate, ...]) 
 
 
 def _pick_row(query: Query, scene: Scene, min_score: float) -> Choice | None:
-    """A row of a table whose rows are no elements themselves: its first cell; else a list item."""
+    """Returns the row counted by a query: a table row, a row's first cell, or a list item."""
     if not counts_rows(query) or query.nth is None:
         return None
     for word in ("table row", "cell", "list item"):
@@ -227,7 +233,7 @@ def _pick_row(query: Query, scene: Scene, min_score: float) -> Choice | None:
 
 
 def _score_things(query: Query, scene: Scene) -> list[Candidate]:
-    """Everything that fits at all, with all the evidence."""
+    """Returns everything that fits at all, scored by all evidence but the words around it."""
     fits = _window_fit(query, scene)[1]
     candidates = []
     behind = bool(_BEHIND.search(query.context))
@@ -249,7 +255,7 @@ def _score_things(query: Query, scene: Scene) -> list[Candidate]:
 
 
 def _apply_context(query: Query, candidates: list[Candidate], scene: Scene) -> list[Candidate]:
-    """Scores with the words of the description that stand on a thing's line, or around it."""
+    """Rescores things by the description's words that are on their lines, or around them."""
     best = max((c.score for c in candidates), default=0.0)
     if not query.context:
         return candidates
@@ -273,7 +279,7 @@ def _agreement(words: list[str], thing: Thing, scene: Scene) -> float:
 
 
 def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], float]]:
-    """The fit of the best window to the query's, and a factor for each thing."""
+    """Returns how well the best window fits the query's, and a function for a thing's factor."""
     if not query.window:
         return 1.0, lambda _: 1.0
     fits = {
@@ -285,7 +291,7 @@ def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], fl
     ]
     best = max((*fits.values(), *window_fits), default=0.0)
     if best < 0.6:
-        # A quoted title is meant literally: something alike in another window is not it.
+        # A quoted title is meant literally, so similar things in other windows are not meant.
         known = any(similarity(query.window, name) >= 0.9 for name in scene.names)
         unknown = 0.5 if query.window_quoted and not known else 0.95
         return best, lambda _: unknown
@@ -302,7 +308,7 @@ def _window_fit(query: Query, scene: Scene) -> tuple[float, Callable[[Thing], fl
 def _apply_relation(
     query: Query, relation: Relation, candidates: list[Candidate], scene: Scene
 ) -> list[Candidate]:
-    """Scores with one relation as evidence: nearest first, of those that fit by themselves."""
+    """Rescores things by one relation: the nearest of those that fit by themselves comes first."""
     anchors = _find_anchors(relation.anchor, scene)
     others = _find_anchors(relation.other, scene) if relation.other else ()
     if not anchors and not (relation.anchor.kind and relation.anchor.kind.word == "menu"):
@@ -336,7 +342,7 @@ def _unknown_anchor(query: Query, anchor: Query, candidate: Candidate) -> float:
 def _with_rank(
     query: Query, relation: Relation, c: Candidate, distance: float, pool: list[float]
 ) -> float:
-    """The nearest gains, the next lose a little, what lies elsewhere loses more."""
+    """Returns a score by rank: the nearest gains, the next lose a little, others lose more."""
     near = relation.position not in ("within", "row", "column") and distance <= _ADJACENT
     if distance == math.inf:
         if relation.position == "within" and not (relation.anchor.kind or relation.anchor.quoted):
@@ -351,7 +357,7 @@ def _with_rank(
 
 
 def _find_anchors(query: Query, scene: Scene) -> tuple[Thing, ...]:
-    """The things that the words after "next to" may mean."""
+    """Returns the things that the words after "next to" may mean."""
     if query.nth is not None:
         row = pick(query, scene, _ANCHOR_SCORE).chosen
         return (row.thing,) if row else ()
@@ -366,7 +372,7 @@ def _find_anchors(query: Query, scene: Scene) -> tuple[Thing, ...]:
 def _distance(
     relation: Relation, thing: Thing, anchors: Sequence[Thing], others: Sequence[Thing]
 ) -> float:
-    """Pixels from the nearest anchor in the direction asked for; infinite where not so."""
+    """Returns pixels from the nearest anchor in the direction named; infinite if there is none."""
     if relation.position == "between":
         pairs = [(a, b) for a in anchors for b in others if _is_between(thing.box, a.box, b.box)]
         return min((sum(map(abs, gaps(a.box, b.box))) for a, b in pairs), default=math.inf)
@@ -398,21 +404,21 @@ def _measure_gap(relation: Relation, thing: Thing, anchor: Thing) -> float:
     if position == "column":
         return max(0.0, down) if across < -4 and box.top > at.top else math.inf
     if thing is anchor:
-        # A check box carries the text that it stands beside, a field may be called by it.
+        # A check box has the text beside it as its name, and a field may have it too.
         ticks = thing.role in ("check box", "radio button") and position in ("left", "near")
         labelled = thing.role in FIELDS and relation.anchor.kind is None
         return 0.0 if ticks or labelled else math.inf
     if thing.role == "arrow part" and inside:
         return 0.0
     if position == "near":
-        # What stands on the same line belongs together more than what is stacked.
+        # Things on the same line belong together more than things above one another.
         far = max(across, 0.0) + 3 * max(down, 0.0)
         return far if far <= _FAR else math.inf
     return _measure_direction(position, box, at, across, down)
 
 
 def _in_group(box: BoundingBox, at: BoundingBox, anchor: Thing) -> float:
-    """The distance of a thing under a heading, or in the row of a name at its left end."""
+    """Returns the distance of a thing under a heading, or in the row of a name at its left end."""
     if anchor.role in CONTAINERS and anchor.role != "section":
         return math.inf
     across, down = gaps(box, at)
@@ -430,7 +436,7 @@ def _measure_direction(
         gap, off, slant = sign[position], down, abs(box.centre.y - at.centre.y)
     else:
         gap, off, slant = stack[position], across, abs(box.centre.x - at.centre.x) * 0.5
-    # Boxes of neighbours may overlap by their borders; what is out of line is somewhat further.
+    # Boxes of neighbours may overlap by their borders; out of line counts as somewhat further.
     if gap < -6 or off > 30:
         return math.inf
     far = max(gap, 0.0) + 0.25 * min(slant, 200) + 6 * max(off, 0.0)
@@ -441,7 +447,7 @@ def _measure_direction(
 
 
 def _apply_place(query: Query, candidates: list[Candidate], scene: Scene) -> list[Candidate]:
-    """Scores with the place on the screen, in the window or in the holder as evidence."""
+    """Rescores things by the place named on the screen, in the window or in the container."""
     if not query.where or not candidates:
         return candidates
     frame = _frame(query, scene)
@@ -474,7 +480,7 @@ def _frame(query: Query, scene: Scene) -> BoundingBox:
 
 
 def _measure_offset(where: frozenset[str], box: BoundingBox, frame: BoundingBox) -> float:
-    """Mean distance from the sides named, as a share of the frame; at most 1."""
+    """Returns the mean distance from the sides named, as a share of the frame, 0 to 1."""
     x = (box.centre.x - frame.left) / max(frame.width, 1)
     y = (box.centre.y - frame.top) / max(frame.height, 1)
     away = {"left": x, "right": 1 - x, "top": y, "bottom": 1 - y}
@@ -483,7 +489,7 @@ def _measure_offset(where: frozenset[str], box: BoundingBox, frame: BoundingBox)
 
 
 def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """One candidate for one place: of boxes that share most of the smaller one, the smallest."""
+    """Returns one candidate for each place: the smallest of boxes that share most of it."""
     import numpy as np
 
     ordered = sorted(candidates, key=lambda c: c.box.area)
@@ -501,7 +507,7 @@ def _distinct(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The best of each place, best first."""
+    """Returns the best candidate of each place, best first."""
     best: list[Candidate] = []
     for candidate in sorted(candidates, key=lambda c: (-c.score, c.box.area))[:20]:
         if not any(overlap(other.box, candidate.box) >= _SAME_PLACE for other in best):
@@ -510,7 +516,7 @@ def distinct_best(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _narrow_down(query: Query, equal: list[Candidate], scene: Scene) -> list[Candidate]:
-    """Narrow equals down by what people mean without saying it."""
+    """Narrows equal candidates down by what people usually mean."""
     if (kind := query.kind) is not None:
         equal = _keep(equal, lambda c: c.thing.role in kind.roles)
         equal = _keep(equal, lambda c: c.thing.role == kind.word)
@@ -534,7 +540,7 @@ def _keep(candidates: list[Candidate], condition: Callable[[Candidate], bool]) -
 
 
 def lines_of(candidates: Iterable[Candidate]) -> list[list[Candidate]]:
-    """Candidates in rows from top to bottom, each from left to right."""
+    """Returns candidates in rows from top to bottom, each from left to right."""
     by_thing = {id(c.thing): c for c in candidates}
     rows = lines(c.thing for c in by_thing.values())
     return [[by_thing[id(thing)] for thing in row] for row in rows]

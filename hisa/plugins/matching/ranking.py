@@ -1,4 +1,4 @@
-"""Says which thing of a screen is meant: by a package's ranker, else by the scores set by hand."""
+"""Chooses the thing that is meant, by a package's ranker or else by hand-set scores."""
 
 from __future__ import annotations
 
@@ -26,29 +26,33 @@ from hisa.plugins.matching.scene import Scene
 __all__ = ["SURE", "chances", "choose_thing", "refusal"]
 
 SURE = 0.9
-"""How sure a place is that what is drawn and written on the picture does not better; chosen by
-hand."""
+"""Score from which shapes and text on the picture would not give a better place; chosen by hand."""
 _SHARPNESS = 8
-"""The power of a score by hand that is a weight: 0.9 is four times as likely as 0.75."""
+"""Exponent that turns a hand-set score into a weight: 0.9 is four times as likely as 0.75."""
 _MOST = 0.9
-"""The chance of what scores 1 by hand and has no rival; the rest is that nothing is meant."""
+"""The chance of a thing with score 1 and no rival; the rest is that no thing is meant."""
 
 
 def choose_thing(queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-    """See `Ranker`: ``choose``.
+    """Returns the thing that is meant, unless it is doubtful; see `Ranker.choose`.
+
+    Args:
+        queries: the readings of the description, the usual one last.
+        scene: the things on the screen.
+        min_score: least score of the thing, 0 to 1.
 
     Raises:
-        PluginFailed: from a package, which it names.
+        PluginFailed: from a package's ranker; the message names the package.
     """
     with _ranker() as ranker:
         return drop_doubtful(queries[-1], ranker.choose(queries, scene, min_score), scene)
 
 
 def chances(queries: tuple[Query, ...], scene: Scene) -> Sequence[float]:
-    """See `Ranker`: ``chances``.
+    """Returns the chance that each thing is meant; see `Ranker.chances`.
 
     Raises:
-        PluginFailed: from a package, which it names.
+        PluginFailed: from a package's ranker; the message names the package.
     """
     with _ranker() as ranker:
         return ranker.chances(queries, scene)
@@ -63,9 +67,10 @@ def _ranker() -> Iterator[Ranker]:
 
 
 class _ByHand:
-    """Goes by the scores set by hand alone."""
+    """The ranker that uses only the hand-set scores."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
+        """See `Ranker`; ``queries`` in a ``scene`` need ``min_score``, unless they count rows."""
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         if chosen is None or is_blocked(queries[-1], chosen.thing):
@@ -86,12 +91,12 @@ class _ByHand:
 def refusal(
     queries: tuple[Query, ...], scene: Scene, by_hand: Choice, others: tuple[Candidate, ...]
 ) -> Choice:
-    """A choice of nothing: several fit, what fits is blocked, or nothing fits well enough.
+    """Returns a choice of nothing: several fit, what fits is blocked, or nothing fits well enough.
 
     Args:
         queries: the readings of the description, the usual one last.
-        scene: what is on the screen.
-        by_hand: the choice by the scores set by hand.
+        scene: the things on the screen.
+        by_hand: the choice by the hand-set scores.
         others: the closest, best first.
     """
     if by_hand.ambiguous:

@@ -1,4 +1,4 @@
-"""What the elements say of a description: where it is, and what any one point has to do with it."""
+"""The elements' rating of a description: its place, and the chance of each thing on the screen."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = ["RatedThing", "Rating", "rate_screen"]
 
 # Chosen on the training screens of benchmarks/grounding, by chances learned from others of them.
 _SURE = 0.98
-"""The chance from which a place is taken unasked."""
+"""Least score at which a place is taken without asking a model."""
 _LIKELY = 0.02
-"""The chance of a thing that is worth being seen in a closer look."""
+"""Least chance of a thing that a closer look should show."""
 _SAME = 12
-"""Image pixels between two points that mean one place."""
+"""Most image pixels between two points that mean the same place."""
 _PIXEL = 1
-"""Image pixels: places are rounded to whole ones."""
+"""Image pixels of tolerance, since places are rounded to whole pixels."""
 _TALL = 60
-"""Image pixels; two points on a thing that is no taller mean one place."""
+"""Image pixels; two points on one thing of at most this height mean the same place."""
 _HOLDERS = CONTAINERS | {"document web", "document spreadsheet", "document text", "landmark"}
-"""Roles of what other things lie on: a point on one alone is a point on nothing known."""
+"""Roles of containers: a point on one of these alone is a point on nothing known."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class RatedThing:
     label: str
     thing: Thing
     holds: bool = False
-    """Others lie on it."""
+    """Whether it is a container."""
     blocked: bool = False
-    """A dialog or menu in front keeps it from being used."""
+    """Whether a dialog or menu in front blocks it."""
 
     def is_where(self, other: RatedThing) -> bool:
-        """Whether a click on the one is a click on the other: a click is a whole pixel."""
+        """Whether a click on either thing is also a click on the other."""
         return self._meets(other.point) and other._meets(self.point)
 
     @property
@@ -71,7 +71,7 @@ class RatedThing:
 
 @dataclass(frozen=True)
 class Rating:
-    """What the elements say of one description; ``place`` or ``refusal`` is their own answer."""
+    """The elements' rating of one description; ``place`` or ``refusal`` is their own answer."""
 
     place: Place | None
     refusal: NotFound | None
@@ -81,14 +81,20 @@ class Rating:
 
     @property
     def is_sure(self) -> bool:
-        """Whether no model need be asked."""
+        """Whether no model needs to be asked."""
         place = self.place
         if place is None or place.source != "accessibility" or not self.complete:
             return False
         return (place.score or 0.0) >= _SURE
 
     def event(self, description: str, *, sure: bool, seconds: float) -> GroundingTried:
-        """The step that the elements took, for the log."""
+        """Returns the event of the elements' answer, for the log.
+
+        Args:
+            description: of the target.
+            sure: whether the elements' place is taken.
+            seconds: that the elements took.
+        """
         place = self.place
         score, detail = place.score if place else None, str(self.refusal or "")
         verdict: GroundingVerdict = "sure" if sure else "unsure"
@@ -98,31 +104,31 @@ class Rating:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """The elements' own answer, else what comes closest, in words."""
+        """The elements' own answer, or the closest things, in words."""
         if self.place is None:
             return self.refusal.candidates if self.refusal else ()
         return ("{} at ({}, {})".format(self.place.label, *self.place.point.to_pixels()),)
 
     @cached_property
     def likely(self) -> list[RatedThing]:
-        """The things that may well be meant, the likeliest first."""
+        """The things that may be meant, containers left out, the likeliest first."""
         things = [thing for thing in self.things if thing.chance >= _LIKELY and not thing.holds]
         return sorted(things, key=lambda thing: -thing.chance)
 
     def label_at(self, point: Point) -> str:
-        """Returns the words for the thing at a point of the picture; empty where none is known."""
+        """Returns the words for the thing at a point of the picture; empty if none is known."""
         thing = self.thing_at(point)
         return thing.label if thing else ""
 
     def is_same_place(self, first: Point, second: Point) -> bool:
-        """Whether two points mean one place."""
+        """Whether two points, in image space, mean the same place."""
         if math.dist((first.x, first.y), (second.x, second.y)) <= _SAME:
             return True
         thing = self.thing_at(first)
         return thing is not None and thing.box.height <= _TALL and thing is self.thing_at(second)
 
     def thing_at(self, point: Point) -> RatedThing | None:
-        """The smallest thing at a point of the picture that does not only hold others."""
+        """Returns the smallest thing at a point of the picture that is not a container."""
         things = (thing for thing in self.things if not thing.holds and thing.box.contains(point))
         return min(things, key=lambda thing: thing.box.area, default=None)
 
@@ -130,13 +136,13 @@ class Rating:
 def rate_screen(
     description: str, observation: Observation, answer: Place | NotFound, read: ReadText
 ) -> Rating:
-    """Rate everything on a screen; takes milliseconds, and as long as reading where that is due.
+    """Rates everything on a screen; takes milliseconds, and longer if text must be read.
 
     Args:
-        description: what is looked for.
-        observation: the screen.
-        answer: the answer of the elements grounder.
-        read: reads the text on the picture, unless that answer is sure without.
+        description: of the target.
+        observation: the look.
+        answer: of the elements grounder.
+        read: reads the text on the picture; not called if the answer is sure.
     """
     place = answer if isinstance(answer, Place) else None
     alone = Rating(
@@ -146,7 +152,7 @@ def rate_screen(
         return alone
     queries = read_description(description)
     lines: tuple[Element, ...] = ()
-    with suppress(OcrUnavailable):  # what is known without is rated
+    with suppress(OcrUnavailable):  # then the rest is rated without read text
         lines = read_elements(queries, observation, read)
     return replace(alone, things=_things(queries, description, observation, lines))
 
@@ -167,7 +173,7 @@ def _things(
 def _build_rated(
     thing: Thing, chance: float, observation: Observation, *, blocked: bool
 ) -> RatedThing:
-    """However well it fits, what is blocked bears no point out."""
+    """Returns a thing with its chance, which is 0 if it is blocked."""
     box, label = observation.convert_box(thing.box, "image"), describe_element(thing.element)
     holds = thing.role in _HOLDERS and not thing.is_made_control
     if blocked:

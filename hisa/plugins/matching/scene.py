@@ -1,4 +1,4 @@
-"""What is on the screen to choose from: elements, their parts, and text read off the picture."""
+"""The things on a screen to choose from: elements, their parts, and text read off the picture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Scene"]
 
 _HIDDEN = str.maketrans("", "", "\ufffc\u200b\xa0")
-"""Signs that stand for what is embedded, and blanks."""
+"""Characters that stand for embedded objects, and invisible blanks."""
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?: [^<>]*)?/?>", re.I)
 _LAST_WORD = re.compile(r"(?<=\w)[\s,;:(*]+(\w+)\W*$")
 _LABELLED = (
@@ -37,38 +37,38 @@ _LABELLED = (
     | {"slider", "check box", "radio button", "toggle switch", "switch", "list box"}
 )
 _BESIDE = 640
-"""Pixels of the screen between a label and what it labels, at most; chosen by hand."""
+"""Most screen pixels between a label and its control; chosen by hand."""
 _BESIDE_READ = 240
-"""The same of a line read off the picture, which may be of a menu that nobody tells. As many are
-right and wrong on the training screens as with 640."""
+"""The same for a line read off the picture, which may belong to a menu that accessibility does not
+list. The training screens give as many right and wrong as with 640."""
 _ATOP = 45
-"""The same where the label stands above."""
+"""The same for a label above its control."""
 _CELL = re.compile(r"(?P<kind>.*?)\bcell\b", re.I)
-"""A name that says what it is of: "Code Cell Content" is a cell called "Code"."""
+"""A name with the sort of a cell: "Code Cell Content" is a cell called "Code"."""
 _LONG = 60
-"""Characters; a longer text labels nothing."""
+"""Most characters of a label."""
 
 _CARET = 4
-"""Pixels of the screen; a field that is no wider is not what a person sees of it,"""
+"""Screen pixels; a field of at most this width is not the visible one, but inside it."""
 _FIELD_HIGH = 80
-"""and what is seen of it is no higher than this."""
+"""Most height of the visible field then, in screen pixels."""
 _HOLDERS = frozenset({"section", "panel", "grouping", "combo box"})
 _PAGE_SHARE = 0.8
-"""Share of the screen from which a dialog is the page itself."""
+"""Share of the screen from which a dialog counts as the page itself."""
 _MIN_LIKENESS = 0.8
-"""As of words amid a line; what is read of a name with a letter wrong is more like it."""
+"""As for words inside a line; a name that was read with one wrong letter is above it."""
 _INSIDE = 0.8
-"""The share of a paragraph that lies in the cell that it is written in."""
+"""Least share of a paragraph inside the cell to which it belongs."""
 
 
 class Scene:
-    """The things of an observation that can be seen, ready to be scored.
+    """The visible things of an observation, ready to be scored.
 
     Args:
         observation: the look.
-        read: lines read off the picture as elements in screen space.
-        parts: whether arrows of fields are things of their own.
-        shapes: whether what is only drawn is looked for; takes some 0.1 s for a new picture.
+        read: lines read off the picture, as elements in screen space.
+        parts: whether arrows of fields are separate things.
+        shapes: whether things that are only drawn are included; a new picture takes some 0.1 s.
     """
 
     def __init__(
@@ -81,12 +81,12 @@ class Scene:
     ) -> None:
         self.observation = observation.without_pointer
         elements = tuple(map(_clean, observation.elements or ()))
-        # Collectors differ in the states they report: one that no element reports excludes none.
+        # Collectors differ in the states they report: a state that none reports excludes nothing.
         reported = {state for element in elements for state in element.states}
         self._reports_showing = bool(reported & {"showing", "visible"})
         self._reports_enabled = bool(reported & {"enabled", "sensitive"})
         modal = [e for e in elements if "modal" in e.states and e.window]
-        # LibreOffice calls itself otherwise than X does; then the title says what is in front.
+        # LibreOffice has another name in X than in its tree; the title says what is in front then.
         if active := observation.active:
             modal = [e for e in modal if e.window == active.title or e.app == active.app]
         self._modal = {e.app for e in modal}
@@ -145,9 +145,9 @@ class Scene:
         return not self._reports_showing or bool(element.states & {"showing", "visible"})
 
     def _shown_box(self, element: Element, box: BoundingBox) -> BoundingBox:
-        """The box of an element; of a field as narrow as its caret, that of what holds it.
+        """Returns the box of an element; for a field as narrow as its caret, its container's box.
 
-        Pages that draw drop-downs of their own keep such a field for what is typed.
+        Pages that draw their own drop-downs have such a field for typing.
         """
         if element.role not in FIELDS | {"combo box"} or box.width > _CARET:
             return box
@@ -156,7 +156,7 @@ class Scene:
         return min((b for b in holders if b.width > _CARET), key=lambda b: b.area, default=box)
 
     def convert_framed(self, thing: Thing) -> Thing:
-        """An empty part of a page as a picture, where the picture shows a frame around it."""
+        """Returns an empty part of a page as an image, if the picture shows a frame around it."""
         observation, box = self.observation, thing.box
         if not is_outlined(box, observation):
             return thing
@@ -167,12 +167,12 @@ class Scene:
         return replace(thing, element=picture, drawn=1.0)
 
     def _cover(self, element: Element) -> Covering | None:
-        """Returns the element that lies over another and leaves no part of it bare."""
+        """Returns the element that covers another one completely."""
         cover = self._coverings.get(id(element))
         return None if cover is None or cover.rest else cover
 
     def _front(self, element: Element, box: BoundingBox) -> float:
-        """Enabled, in the active window, not behind it."""
+        """Returns a factor, 1 if the element is enabled, in the active window and not covered."""
         usable = bool(element.states & {"enabled", "sensitive"}) or not self._reports_enabled
         factor = 1.0 if usable else 0.93
         active = self.observation.active
@@ -198,20 +198,20 @@ class Scene:
 
     @lazy_property
     def _above(self) -> frozenset[str]:
-        """The titles of windows that are kept above the active one, such as palettes."""
+        """The titles of windows kept above the active one, such as palettes."""
         windows = self.observation.windows
         place = next((row for row, window in enumerate(windows) if window.active), len(windows))
         return frozenset(window.title for window in windows[place + 1 :])
 
     @lazy_property
     def _reports_active(self) -> bool:
-        """Whether accessibility tells of the active window by the title that X knows."""
+        """Whether accessibility lists the active window by the same title as X."""
         active = self.observation.active
         return active is not None and any(e.window == active.title for e in self._elements)
 
     @lazy_property
     def _popup(self) -> tuple[BoundingBox, frozenset[int]] | None:
-        """The window in front that has no title, and what came before it in the tree."""
+        """The front window if it has no title, and the elements before it in the tree."""
         tops = [
             index
             for index, e in enumerate(self._elements)
@@ -232,7 +232,7 @@ class Scene:
 
     @lazy_property
     def _coverings(self) -> dict[int, Covering]:
-        """Returns the covers of elements in their own page or window, as far as the tree tells."""
+        """The covers of elements in their own page or window, if the tree shows them."""
         observation = replace(self.observation, elements=self._elements)
         return {
             id(self._elements[n]): over for n, over in find_covers(observation, self._cut).items()
@@ -240,7 +240,7 @@ class Scene:
 
     @lazy_property
     def _empty(self) -> frozenset[int]:
-        """The numbers of parts of pages that hold nothing and say nothing, where that is told."""
+        """The numbers of parts of pages without content, if the tree has parents."""
         holders = {element.parent for element in self._elements}
         numbered = enumerate(self._elements)
         empty = (n for n, e in numbered if e.role == "section" and n not in holders)
@@ -249,21 +249,21 @@ class Scene:
 
     @lazy_property
     def _parts_shown(self) -> list[BoundingBox]:
-        """The part of each element that shows, the whole of what nothing lies over."""
+        """The visible part of each element."""
         over = (self._coverings.get(id(element)) for element in self._elements)
         pairs = zip(over, self._cut, strict=True)
         return [cover.rest if cover and cover.rest else box for cover, box in pairs]
 
     @lazy_property
     def _menus(self) -> list[BoundingBox]:
-        """The entries of menus that are open."""
+        """The boxes of the items of open menus."""
         return [e.box for e in self._elements if "menu item" in e.role and self._shown(e)]
 
     @lazy_property
     def open_overlays(self) -> list[tuple[str, BoundingBox]]:
-        """Dialogs, calendars and entries of menus that opened in a window, over the rest of it.
+        """Dialogs, calendars and menu items that opened inside a window, over the rest of it.
 
-        A window of its own is none of them: `Thing.front` tells what lies behind it.
+        A separate window is not among them: `Thing.front` says what is behind it.
         """
         titles = {window.title for window in self.observation.windows}
         large = _PAGE_SHARE * self.screen.area
@@ -276,9 +276,9 @@ class Scene:
         ]
 
     def _with_read(self, element: Element, box: BoundingBox) -> Element:
-        """A control whose text accessibility does not tell shows what is read inside it."""
+        """Returns a control with the text read inside it, if accessibility lists none."""
         silent = not (element.name or element.text) and element.role not in CONTAINERS
-        # A page tells what its fields hold: what is read in an empty one is drawn over it.
+        # A page lists the text of its fields: text read in an empty one is drawn over it.
         silent &= not {"editable", "multi-line"} <= element.states
         if not silent or not self._read or box.height > 60:
             return element
@@ -287,7 +287,7 @@ class Scene:
 
     @lazy_property
     def word_boxes(self) -> list[tuple[BoundingBox, frozenset[str]]]:
-        """The words of everything that is called something short, and where."""
+        """The words of every thing with a short name, and its box."""
         rows = []
         for thing in self.things:
             text = _words(thing.element) or thing.element.description
@@ -299,16 +299,16 @@ class Scene:
 
     @lazy_property
     def _word_sides(self) -> NDArray[np.float64]:
-        """Left, top, right and bottom of what has words, for all at once: there may be many."""
+        """Left, top, right and bottom of `word_boxes`, as arrays, since there may be many."""
         return sides(box for box, _ in self.word_boxes)
 
     @lazy_property
     def frequency(self) -> Counter[str]:
-        """The number of things that each word names."""
+        """The number of things that have each word in their name."""
         return Counter(word for _, words in self.word_boxes for word in words)
 
     def around(self, thing: Thing) -> frozenset[str]:
-        """The words on the line of a thing, and those of what holds it."""
+        """Returns the words on the line of a thing, and those of its containers and headers."""
         import numpy as np
 
         box, near_words = thing.box, set[str]()
@@ -336,7 +336,7 @@ class Scene:
 
     @lazy_property
     def running(self) -> frozenset[Thing]:
-        """Texts that are words of a sentence: others go on right beside them."""
+        """Texts that are part of a sentence: another text continues right beside them."""
         texts = [t for t in self.things if t.role in ("static", "link") and t.element.name]
         parts = set()
         for row in lines(texts):
@@ -349,7 +349,7 @@ class Scene:
         return frozenset(parts)
 
     def inner(self, thing: Thing) -> Thing:
-        """The control in a cell or header that carries the same name; else the thing itself."""
+        """Returns the control of the same name in a cell or header, or else the thing itself."""
         if thing.role not in ("table cell", "column header", "table column header", "list item"):
             return thing
         same = (
@@ -363,12 +363,12 @@ class Scene:
 
     @lazy_property
     def names(self) -> Counter[str]:
-        """The number of times that each name stands on the screen."""
+        """The number of times that each name is on the screen."""
         return Counter(t.element.name for t in self.things)
 
 
 def _is_stacked(first: BoundingBox, second: BoundingBox) -> bool:
-    """Whether two entries stand one above the other: those of a menu bar do not."""
+    """Whether two items are one above the other, which those of a menu bar are not."""
     return (
         abs(first.left - second.left) <= 2 and 0 < abs(first.top - second.top) <= 2 * first.height
     )
@@ -379,16 +379,16 @@ def _in_menu(element: Element) -> bool:
 
 
 def _clean(element: Element) -> Element:
-    """Without signs that stand for what is embedded, and without markup."""
+    """Returns an element without characters for embedded objects, and without markup."""
     name, text = element.name.translate(_HIDDEN), element.text.translate(_HIDDEN)
     last = _LAST_WORD.search(name) if element.role in FIELDS else None
-    if last and last[1].casefold() in {"required", *element.states}:  # told as a state as well
+    if last and last[1].casefold() in {"required", *element.states}:  # also listed as a state
         name = name[: last.start()]
-    if _MARKUP.search(element.description):  # Qt tells tool tips as they are written
+    if _MARKUP.search(element.description):  # Qt lists tooltips with their markup
         plain = " ".join(_MARKUP.sub(" ", element.description).split())
         element = replace(element, description=plain)
     if element.role == "toggle button" and not name and _is_wide(element.box):
-        # A list that opens is told as the button that opens it, by GTK 3.
+        # GTK 3 lists a drop-down list as the button that opens it.
         return replace(element, role="combo box", name=name, text=text)
     if name == element.name and text == element.text:
         return element
@@ -396,7 +396,7 @@ def _clean(element: Element) -> Element:
 
 
 def _field_of_page(element: Element, pages: Sequence[BoundingBox]) -> Element:
-    """The element as a field, where a page lets it be written in: it may be told as mere text."""
+    """Returns an editable part of a page as a field; the page may list it as mere text."""
     written = (
         element.role in ("section", "paragraph") and {"editable", "focusable"} <= element.states
     )
@@ -406,7 +406,7 @@ def _field_of_page(element: Element, pages: Sequence[BoundingBox]) -> Element:
 
 
 def _with_paragraphs(element: Element, written: Sequence[Element]) -> Element:
-    """A cell of a document's table with the text of the paragraphs in it; it tells none itself."""
+    """Returns a cell of a document's table with the text of its paragraphs; it has none itself."""
     if element.role != "table cell" or element.text:
         return element
     inside = [e.text for e in written if overlap(element.box, e.box) > _INSIDE]
@@ -414,7 +414,7 @@ def _with_paragraphs(element: Element, written: Sequence[Element]) -> Element:
 
 
 def _cell_of_page(element: Element, held: Sequence[Element]) -> Element:
-    """A part of a page that calls itself a cell, as a notebook's, with what is written in it."""
+    """Returns a part of a page named as a cell, such as a notebook's, with the text in it."""
     called = element.role in ("section", "landmark") and "focusable" in element.states
     named = _CELL.match(element.name) if called else None
     if named is None:
@@ -425,7 +425,7 @@ def _cell_of_page(element: Element, held: Sequence[Element]) -> Element:
 
 
 def _with_title(element: Element, titled: Sequence[Element]) -> Element:
-    """A button of a page without a name, by the tip of what is drawn around it alone."""
+    """Returns a nameless button of a page with the tooltip of the part tightly around it."""
     if element.role not in ("push button", "toggle button") or element.name or element.description:
         return element
     around = [
@@ -457,7 +457,7 @@ def _words(element: Element) -> str:
 
 
 def _may_label(element: Element) -> bool:
-    """Whether it may name what is beside it; a line in a page's editor names nothing."""
+    """Whether an element may be a label of others; a line in a page's editor may not."""
     if "editable" in element.states and element.role in ("static", "section", "paragraph"):
         return False
     labelling = element.role in SHOWS_TEXT or element.role in ("check box", "table cell", "link")
@@ -470,7 +470,10 @@ def _find_labels(
     texts: Iterable[tuple[str, BoundingBox]],
     named: Iterable[tuple[str, BoundingBox]],
 ) -> tuple[tuple[str, float], ...]:
-    """The nearest text on each side, and the name of a small panel around it."""
+    """Returns the nearest text on each side, and the name of a small panel around a control.
+
+    Each has its trust, 0 to 1.
+    """
     toggle = element.role == "toggle button"
     ticks = element.role in ("check box", "radio button", "toggle switch", "switch")
     if (ticks or toggle) and element.name.strip():
@@ -496,13 +499,13 @@ def _find_labels(
 def _label_by_header(
     box: BoundingBox, heads: Iterable[tuple[str, BoundingBox]]
 ) -> tuple[tuple[str, float], ...]:
-    """The header of the column that a control stands in."""
+    """Returns the header of a control's column, with its trust."""
     over = [n for n, at in heads if at.left <= box.centre.x < at.right and at.bottom <= box.top + 4]
     return ((over[-1], 0.8),) if over else ()
 
 
 def _side(box: BoundingBox, text: BoundingBox) -> tuple[str, float] | None:
-    """The side of a box on which a text stands, and its distance."""
+    """Returns the side of a box on which a text is, and its distance; None if too far."""
     if text.top > box.bottom + 4 or text.bottom < box.top - _ATOP:
         return None
     across, down = gaps(box, text)
@@ -516,9 +519,9 @@ def _side(box: BoundingBox, text: BoundingBox) -> tuple[str, float] | None:
 
 
 def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
-    """A line as a thing: the button on which it is drawn where that is called otherwise.
+    """Returns a read line as a thing: the button on which it is, if that has another name.
 
-    A page's file input is called by its label, and shows "Choose File".
+    A page's file input has its label as its name, and shows "Choose File".
     """
     around = [t for t in things if "button" in t.role and overlap(t.box, read.box) > _INSIDE]
     buttons = [
@@ -534,7 +537,7 @@ def _drawn_on(read: Element, things: Iterable[Thing]) -> Thing:
 
 
 def _is_in_tree(read: Element, things: Iterable[Thing]) -> bool:
-    """Whether accessibility tells of the same words in the same place."""
+    """Whether accessibility lists the same words at the same place."""
     plain = read.name.casefold()
     return any(
         plain == t.element.name.casefold() and overlap(t.box, read.box) > 0.5 for t in things

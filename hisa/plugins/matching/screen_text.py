@@ -1,4 +1,4 @@
-"""Text read off the picture, as things to choose from beside those that accessibility tells."""
+"""Text read off the picture, as elements to choose from besides those of accessibility."""
 
 from __future__ import annotations
 
@@ -14,17 +14,22 @@ from hisa.text.similar import similarity
 __all__ = ["read_elements"]
 
 _MAX_WORDS = 12
-"""The longest run of words that is compared with a name; chosen by hand."""
+"""Most words of a run that is compared with a name; chosen by hand."""
 _SHORT = 3
-"""Words of a line that is taken as a whole."""
+"""Most words of a line that is only taken as a whole."""
 _MIN_LIKENESS = 0.8
-"""What words amid a line must score to be something of their own."""
+"""Least likeness to a name for words inside a line to be a separate element."""
 
 
 def read_elements(
     queries: Iterable[Query], observation: Observation, read: ReadText
 ) -> tuple[Element, ...]:
-    """The lines on the picture, and the words in them that a query names; in screen space.
+    """Returns the lines on the picture, and the words in them that a query names; in screen space.
+
+    Args:
+        queries: the readings of the description.
+        observation: the look.
+        read: reads the text on the picture.
 
     Raises:
         OcrUnavailable: the picture cannot be read.
@@ -51,7 +56,7 @@ def _element(words: tuple[Word, ...], observation: Observation) -> Element:
 
 
 def _best_run(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """The words amid a line that are most like a name; none where all are unlike."""
+    """Returns the words inside a line that are most like a name; empty if none are alike."""
     runs = list(_runs(words, len(name.split())))
     scored = [(similarity(name, Line(run).text), run) for run in runs]
     score, best = max(scored, key=lambda pair: pair[0], default=(0.0, ()))
@@ -59,7 +64,7 @@ def _best_run(name: str, words: tuple[Word, ...]) -> tuple[Word, ...]:
 
 
 def _without_icons(words: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Icons beside a name are read as a sign or a letter or two: "©", "PS)", "v"."""
+    """Returns words without icons at the ends, which are read as "©", "PS)" or "v"."""
     first, last = 0, len(words)
     while first < last - 1 and _looks_like_icon(words[first]):
         first += 1
@@ -75,7 +80,7 @@ def _looks_like_icon(word: Word) -> bool:
 
 
 def _runs(words: tuple[Word, ...], count: int) -> Iterable[tuple[Word, ...]]:
-    """Runs of about as many words as the name has: two words may have been read as one."""
+    """Yields runs of about as many words as the name has: two words may have been read as one."""
     for length in range(max(1, count - 1), min(count + 1, _MAX_WORDS) + 1):
         for start in range(len(words) - length + 1):
             yield words[start : start + length]

@@ -1,4 +1,4 @@
-"""The part of each element that shows: cut off by what holds it, and beneath what lies over it."""
+"""The visible part of each element: inside its containers, and not under other elements."""
 
 from __future__ import annotations
 
@@ -22,21 +22,20 @@ __all__ = [
 ]
 
 EDGED = frozenset({"push button", "button", "toggle button", "link", "page tab"})
-"""Roles of what has its name, a sign or an edge drawn on it."""
+"""Roles of controls that are drawn with their name, a sign or an edge."""
 
 _LEAST = 4
-"""Pixels of the screen; a part that is lower or narrower is no place to click: borders are 1 to 3
-pixels wide."""
+"""Least screen pixels of a part that can be clicked, either way: borders are 1 to 3 pixels wide."""
 _EDGE = 3
-"""Pixels of the screen by which borders of what lies over an element are left out of account."""
+"""Screen pixels of border to ignore around an element that covers another."""
 _FLAT = 8
-"""Of 255: the most that a channel differs within one colour, once a picture was scaled."""
+"""Most difference of a channel, of 255, within one colour of a scaled picture."""
 
 
 def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:
-    """The elements cut off by what holds them, where their middle lies outside of that.
+    """Returns the elements, clipped to their containers if their centre is outside of these.
 
-    A list that was scrolled shows half of an entry, which is told with its whole box.
+    A scrolled list shows half of an item, which accessibility lists with its whole box.
     """
     cut: list[Element] = []
     for number, element in enumerate(elements):
@@ -51,11 +50,11 @@ def within_holders(elements: Sequence[Element]) -> tuple[Element, ...]:
 
 
 def find_covers(observation: Observation, boxes: Sequence[BoundingBox]) -> dict[int, Covering]:
-    """Returns the covers of elements in their own windows that are no part of them, by number.
+    """Returns what covers elements, without their own parts, by the elements' numbers.
 
     Args:
-        observation: with elements.
-        boxes: the part of each element that its holders show.
+        observation: a look with elements.
+        boxes: of each element, clipped to its containers.
     """
     elements, covers = observation.elements or (), {}
     holders = {element.parent for element in elements}
@@ -84,7 +83,7 @@ def find_covers(observation: Observation, boxes: Sequence[BoundingBox]) -> dict[
 def _find_raised_covers(
     elements: Sequence[Element], boxes: Sequence[BoundingBox], known: Container[int]
 ) -> dict[int, Covering]:
-    """The covers that a browser tells of and that come before what they cover in the page."""
+    """Returns covers that a browser reports and that come earlier in the page."""
     covers = {}
     for number, element in enumerate(elements):
         if COVERED in element.states and number not in known:
@@ -102,12 +101,12 @@ def _has_text(element: Element) -> bool:
 
 
 def _is_something(element: Element) -> bool:
-    """Whether it is more than a part of a layout, and so painted, as a rule."""
+    """Whether an element is more than a part of a layout, and so usually painted."""
     return element.role not in CONTAINERS | LAYOUT or "focusable" in element.states
 
 
 def _is_painted(over: BoundingBox, box: BoundingBox, observation: Observation) -> bool:
-    """Whether the picture has one colour where an element's edge would be seen through another."""
+    """Whether the picture has one colour where an element's edge would show through its cover."""
     inner = grow_box(over, -_EDGE)
     part = inner.intersection(grow_box(box, _EDGE)) if inner.area else None
     if part is None or (box.intersection(part) or box) == part:
@@ -124,7 +123,7 @@ def _is_flat(box: BoundingBox, observation: Observation) -> bool:
 def is_painted_over(element: Element, observation: Observation) -> bool:
     """Whether the picture shows nothing of a control with a name: no edge and no letter.
 
-    It can be told of the roles in `EDGED`.
+    Always false for roles that are not in `EDGED`.
     """
     if element.role not in EDGED or not _has_text(element):
         return False
@@ -136,19 +135,19 @@ def is_painted_over(element: Element, observation: Observation) -> bool:
 
 
 def _is_smooth(box: BoundingBox, observation: Observation) -> bool:
-    """Whether a part of the screen has one colour, or goes over from one to another."""
+    """Whether a part of the screen has one colour, or a smooth gradient."""
     pixels = observation.without_pointer.screenshot.crop(
         observation.convert_box(box, "image")
     ).pixels
     across = ImageChops.difference(pixels, ImageChops.offset(pixels, 1, 0))
     down = ImageChops.difference(pixels, ImageChops.offset(pixels, 0, 1))
-    width, height = pixels.size  # what is moved out on one side comes in on the other
+    width, height = pixels.size  # `offset` wraps around, so the first row and column are left out
     steps = across.crop((1, 0, width, height)), down.crop((0, 1, width, height))
     return all(most <= _FLAT for step in steps for _, most in ImageStat.Stat(step).extrema)
 
 
 def is_outlined(box: BoundingBox, observation: Observation) -> bool:
-    """Whether the picture shows a frame along all of a box's edges, and one colour within."""
+    """Whether the picture shows a frame along all edges of a box, and one colour inside."""
     outer, inner = grow_box(box, _EDGE), grow_box(box, -2 * _EDGE)
     if min(inner.width, inner.height) < _LEAST or not _is_flat(inner, observation):
         return False
@@ -162,7 +161,7 @@ def is_outlined(box: BoundingBox, observation: Observation) -> bool:
 
 
 def _rest(box: BoundingBox, over: Iterable[BoundingBox]) -> BoundingBox | None:
-    """The part of a box beside all that lies over it; of several the least narrow."""
+    """Returns the widest part of a box beside all covers; None if none can be clicked."""
     parts = [part for other in over if (part := box.intersection(other))]
     left, right = min(p.left for p in parts), max(p.right for p in parts)
     top, bottom = min(p.top for p in parts), max(p.bottom for p in parts)

@@ -1,4 +1,4 @@
-"""Applications by the names people use: how to start each, and how to know its window."""
+"""Applications by the names people use: how to start each one and recognise its window."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SUITE = "libreoffice, soffice"
 class App:
     """One application.
 
-    ``names`` are what it is called, lower case; ``windows`` are words in its window's title or
-    application name, lower case; of ``programs`` the first installed one is started with
-    ``flags``. ``sort`` is what lessons call it.
+    ``names`` are its names, and ``windows`` words in its window's title or application name, both
+    in lower case. The first installed one of ``programs`` is started with ``flags``. ``sort`` is
+    its name in lessons.
     """
 
     names: tuple[str, ...]
@@ -89,7 +89,7 @@ _NOISE = re.compile(
 
 
 def find_app(name: str) -> App:
-    """The application of that name; an unknown one is its own command (``known`` is False)."""
+    """Returns the application of a name; for an unknown one, the name is its command."""
     lower = " ".join(name.lower().split())
     bare = lower
     while (shorter := _NOISE.sub("", bare)) != bare:
@@ -106,10 +106,10 @@ def find_app(name: str) -> App:
 
 
 def launch_command(app: App, file: str = "") -> str:
-    """A bash line that starts the first installed program of an application, with ``file``.
+    """Returns a bash line that starts the first installed program of an application, with ``file``.
 
-    It ends at once: 0 when something was started, 127 with a message where nothing is installed.
-    It is kept short, since a long input crowds the rest of its step out of the history.
+    It ends at once: with 0 if a program was started, with 127 and a message if none is installed.
+    It is short, since a long input leaves no room in the history for the rest of its step.
     """
     arguments = "".join(f" {shlex.quote(flag)}" for flag in app.flags)
     if file:
@@ -124,7 +124,7 @@ def launch_command(app: App, file: str = "") -> str:
 
 
 def open_command(file: str) -> str:
-    """A bash line that opens a file with the application the desktop has for it."""
+    """Returns a bash line that opens a file with the desktop's application for it."""
     path = _path(file)
     message = shlex.quote("no program to open files with is installed: xdg-open")
     return (
@@ -135,5 +135,5 @@ def open_command(file: str) -> str:
 
 
 def _path(file: str) -> str:
-    """Quoted for the shell; a leading ``~/`` stays the home folder."""
+    """Returns a path quoted for the shell; a leading ``~/`` stays the home folder."""
     return f'"$HOME"/{shlex.quote(file[2:])}' if file.startswith("~/") else shlex.quote(file)

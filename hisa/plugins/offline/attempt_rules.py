@@ -1,8 +1,8 @@
-"""Picks one of several attempts by rules: the ends and verdicts that are told, and counting.
+"""Picks one of several attempts by rules: from their ends and verdicts, and by counting.
 
-The rules know an attempt that says itself that it failed, or whose last act was seen to fail. Of
-those that are left they take the one of whose steps fewest went wrong; the task is not read. Where
-no attempt ended well they say that they cannot tell.
+The rules exclude an attempt that says that it failed, or whose last act failed. Of the others they
+pick the one with the fewest failed steps; they do not read the task. If no attempt ended well, they
+say that they cannot tell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _END_TOOLS = ("termination", "infeasible")
 
 
 def pick_attempt(sections: dict[str, str]) -> str:
-    """Returns the pick as JSON: ``explaining``, and the number of an attempt, or null for none."""
+    """Returns the pick as JSON: ``explaining``, and ``index``, the number of an attempt or null."""
     _, *pieces = _ATTEMPT.split(sections.get("attempts", ""))
     numbers, texts = map(int, pieces[::2]), pieces[1::2]
     attempts = [(n, text, list(read_history(text))) for n, text in zip(numbers, texts, strict=True)]
@@ -39,7 +39,7 @@ def pick_attempt(sections: dict[str, str]) -> str:
 
 
 def _ended_well(text: str, steps: Sequence[HistoryStep]) -> bool:
-    """Whether it says that it succeeded, and nothing that is told speaks against that."""
+    """Whether an attempt says that it succeeded, and nothing in its text contradicts that."""
     ended = _ENDED.findall(text)[-1:]
     acts = [step for step in steps if step.tool not in _END_TOOLS]
     return ended == ["succeeded"] and not _MISSED.search(text) and (not acts or acts[-1].ok)

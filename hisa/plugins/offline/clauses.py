@@ -1,4 +1,4 @@
-"""English text cut into clauses that hold one instruction each."""
+"""Splits English text into clauses of one instruction each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from hisa.plugins.offline.verbs import VERBS
 __all__ = ["Clause", "split_clauses"]
 
 MAX_CLAUSE = 5000
-"""Characters, quoted strings not counted; a longer clause is no instruction."""
+"""Most characters of an instruction, without quoted strings."""
 _MARKER = re.compile(
     r"[ \t]*(?:(?P<number>(?:step[ \t]*)?\d{1,3}[.):]|\(\d{1,3}\))|[-*•·–])[ \t]+", re.I
 )
 _SENTENCE = re.compile(
     rf"(?<=[.!?;])\s+|;|\n{{2,}}|(?<={Masked.SLOT[-1]})\s+(?=(?=[A-Z])(?i:{VERBS})\b)"
 )
-"""A sentence ends at its mark; after a quoted string a verb with a capital begins another."""
+"""A sentence ends at its mark, or after a quoted string if a capitalised verb follows."""
 _THEN = re.compile(
     rf"(?<!\bthe)[,;]?\s+(?:and\s+)?(?:{phrase('then', 'steps')}|(?-i:next)(?!\s+to\b))\s*,?\s+",
     re.I,
@@ -37,7 +37,7 @@ _REMARK = re.compile(
     r"|\bshould (?!(?:now )?see\b)|\b(?:has|have|is|are) to\b|n't\b|'d\b))",
     re.I | re.S,
 )
-"""A sentence that only informs: "You will see a list"; "It must be red" asks for something."""
+"""A sentence that only informs: "You will see a list", but not "It must be red"."""
 _PLACE = re.compile(
     rf"\s*(?:(?:then|and|now|next|please),?\s+)?{phrase('place', 'steps')}\b"
     rf"(?!.*,\s(?:{VERBS})\b)",
@@ -50,9 +50,9 @@ _STARTS = re.compile(rf"\s*(?:{_FILLER.pattern})*(?:{VERBS})\b", re.I)
 class Clause:
     """A piece of masked text.
 
-    ``item`` counts the items of numbered lists, from 1; each is a step beyond doubt even where its
-    wording is not understood. It is 0 for prose. ``remark`` is set for a sentence that asks for
-    nothing.
+    ``item`` is the number of an item of a numbered list, from 1; such a clause is certainly a step,
+    even if its words are not understood. It is 0 for prose. ``remark`` is set for a sentence that
+    asks for nothing.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Clause:
 
 
 def split_clauses(masked: Masked) -> Iterator[Clause]:
-    """Clauses in order, fillers such as "please" and "then" taken off."""
+    """Yields the clauses in order, without fillers such as "please" and "then"."""
     items = 0
     for body, numbered in _items(masked.text):
         items += numbered
@@ -81,7 +81,7 @@ def _sentence(text: str, item: int) -> Iterator[Clause]:
 
 
 def _clauses(part: str) -> Iterator[str]:
-    """Cut before a verb; "In the File menu," belongs to what follows it."""
+    """Splits before verbs; "In the File menu," belongs to the clause after it."""
     place = ""
     for piece in _AND_VERB.split(part):
         if _PLACE.match(piece):
@@ -93,14 +93,14 @@ def _clauses(part: str) -> Iterator[str]:
 
 
 def _items(text: str) -> Iterator[tuple[str, bool]]:
-    """List items and paragraphs, with whether they are numbered."""
+    """Yields list items and paragraphs, and whether each is numbered."""
     for line in _join_lines(text):
         marker = _MARKER.match(line)
         yield line[marker.end() :] if marker else line, bool(marker and marker["number"])
 
 
 def _join_lines(text: str) -> Iterator[str]:
-    """Lines; one that starts neither a list item nor an instruction goes on the one before."""
+    """Yields lines; a line that starts no list item or instruction is joined to the one before."""
     pieces: list[str] = []
     for line in text.split("\n"):
         starts = not line.strip() or _MARKER.match(line) or _STARTS.match(line)

@@ -1,4 +1,4 @@
-"""What the planner can decide, and what a decision rests on, such as advice."""
+"""The decisions of the planner, and what they are based on, such as advice."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _MAX_LINES = 20
 
 @dataclass(frozen=True)
 class Advice:
-    """What is known before the run, a line each."""
+    """The advice for the run, line by line."""
 
     lines: tuple[str, ...] = ()
 
     @property
     def name_box(self) -> bool:
-        """Whether cells are to be reached by typing their address into the name box."""
+        """Whether to reach cells by typing their address into the name box."""
         return bool(self._first(_NAME_BOX.search))
 
     def menu_before(self, entry: str) -> str:
-        """The menu that a lesson says to open before an entry of that name, or ""."""
+        """Returns the menu that a lesson says to open before an item of this name, or ""."""
         return next(filter(None, (_menu(line, entry) for line in self.lines)), "")
 
     def find_line_for(self, instruction: Instruction) -> str:
-        """The line by which a move for this instruction is another than without advice."""
+        """Returns the line of the advice that may change a move for this instruction, or ""."""
         match instruction:
             case Click(target) | Tick(target) | Type(_, target) if not address(target):
                 entry = meaning(target).name
@@ -62,22 +62,22 @@ def _menu(line: str, entry: str) -> str:
 
 
 def read_advice(text: str) -> Advice:
-    """The lines of an advice section, without bullets."""
+    """Reads the lines of an advice section, without bullets."""
     lines = (line.strip().lstrip("-*• ").strip() for line in text.split("\n"))
     return Advice(tuple(line[:400] for line in lines if line)[:_MAX_LINES])
 
 
 CLICK = "pyautogui.click(X_COORD, Y_COORD)"
 _MAX_TRIES = 3
-"""Failed tries of one part after which the task is given up."""
+"""Failed tries of one part after which the planner gives up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
     """One tool call.
 
-    ``look`` is set for a preparation, which does not complete its part; ``part`` where the part
-    is another than the one after those that are done.
+    ``look`` is set for a preparation, which does not complete its part. ``part`` is the number of
+    its part, if that is not the next one.
     """
 
     says: str
@@ -90,14 +90,14 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The instruction cannot be done; ``reason`` for the person who wrote it."""
+    """The instruction cannot be done; ``reason`` is for the person who wrote it."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Situation:
-    """What a decision rests on. ``following`` is the instruction after the one that is due."""
+    """The basis of a decision. ``following`` is the instruction after the current one."""
 
     position: ScriptPosition
     screen: Screen
@@ -107,7 +107,7 @@ class Situation:
 
     @property
     def tries(self) -> int:
-        """Failed tries so far; a loop that was noticed counts as one, so that the way changes."""
+        """Failed tries so far; a detected loop counts as one, so that the next try differs."""
         return self.position.failures + (1 if self.looping else 0)
 
 
@@ -116,10 +116,10 @@ Decision = Move | GiveUp | None
 
 
 def most_tries(instruction: Instruction) -> int:
-    """Returns the number of tries: one for a command, which may fail with half its work done."""
+    """Returns the number of tries: one for a command, since it may fail half done."""
     return 1 if isinstance(instruction, Run) else _MAX_TRIES
 
 
 def wait_move(says: str, seconds: float = 1.0) -> Move:
-    """A preparation that waits."""
+    """Returns a move that waits, as a preparation."""
     return Move(says, f"{seconds:g}", tool="wait", look=True)

@@ -1,4 +1,4 @@
-"""File names and folders in clauses about saving and opening."""
+"""Reads file names and folders in clauses about saving and opening."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def looks_like_file(text: str) -> bool:
 
 
 def read_saving(rest: str, masked: Masked) -> Save | None:
-    """Read "save …": under a new name, or the old one (empty path).
+    """Reads "save …" with a new name, or with the old one (an empty path).
 
-    None if it cannot be read, or says more than where to save.
+    Returns None if it cannot be read, or says more than where to save.
     """
     named = _NAME.search(rest)
     name = _read_value(named, masked)
@@ -71,7 +71,7 @@ def _read_value(match: re.Match[str] | None, masked: Masked) -> str:
 
 
 def _join_path(folder: str, name: str) -> str:
-    """One path; a folder known by name alone is in the home folder."""
+    """Returns one path; folders such as "documents" are in the home folder."""
     if not folder or name.startswith(("/", "~")):
         return name
     if folder.lower() in _HOME_FOLDERS:

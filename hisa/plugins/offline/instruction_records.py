@@ -1,7 +1,7 @@
-"""What an instruction may say: a closed set of records, and each in words.
+"""The instructions, as a closed set of records, and their wording.
 
-A thing on the screen is the phrase that the task has for it ("the Save button", ``cell B2``); the
-grounder reads phrases.
+An element on the screen is given by the phrase of the task ("the Save button", ``cell B2``), which
+the grounder reads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Start an application, or open ``file`` (with ``app`` where one is named)."""
+    """Start an application, or open ``file`` (with ``app`` if one is named)."""
 
     app: str
     file: str = ""
@@ -45,7 +45,7 @@ class Click:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Bring a check box into a state."""
+    """Tick a check box, or untick it."""
 
     target: str
     on: bool = True
@@ -53,7 +53,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Type text, into ``target`` where there is one; ``replace`` what stands there."""
+    """Type text, into ``target`` if there is one; ``replace`` its text."""
 
     text: str
     target: str = ""
@@ -78,7 +78,7 @@ class Scroll:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait ``seconds``, or until ``until`` shows."""
+    """Wait ``seconds``, or until ``until`` is on the screen."""
 
     seconds: float = 2.0
     until: str = ""
@@ -86,7 +86,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Save: under ``path``, or under the name that the file has."""
+    """Save a file as ``path``, or under its present name."""
 
     path: str = ""
 
@@ -102,7 +102,7 @@ Instruction = Open | Click | Tick | Type | Press | Scroll | Wait | Save | Run
 
 
 def phrase_instruction(instruction: Instruction) -> str:
-    """The instruction in a few words, for a thought; long texts are cut."""
+    """Returns the instruction in a few words, for a thought; long texts are shortened."""
     words = [type(instruction).__name__.lower()]
     for field in fields(instruction):
         value = getattr(instruction, field.name)

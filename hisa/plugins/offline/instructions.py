@@ -1,6 +1,6 @@
-"""Instructions in plain English, read into typed records.
+"""Reads instructions in plain English into typed records.
 
-A sentence without a known verb is no instruction: it is a remark, or it cannot be followed.
+A sentence without a known verb is not an instruction: it is a remark, or it cannot be followed.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from hisa.plugins.offline.verbs import read_clause
 __all__ = ["MAX_INSTRUCTIONS", "Script", "read_script"]
 
 MAX_INSTRUCTIONS = 500
-"""More are refused: nobody writes so many by hand, and each costs at least one step."""
+"""Most instructions of a task: nobody writes more by hand, and each costs at least one step."""
 MAX_TASK = 2_000_000
-"""Characters of a task that are read at all."""
+"""Most characters of a task that are read."""
 
 
 @dataclass(frozen=True)
 class Script:
     """A task read into instructions.
 
-    ``unread`` holds what asks for something that was not understood: a task with such a sentence
+    ``unread`` holds sentences that ask for something but were not understood; a task that has one
     cannot be done. ``ignored`` holds remarks, which ask for nothing.
     """
 
@@ -50,7 +50,7 @@ class _Draft:
 
 @lru_cache(maxsize=16)
 def read_script(task: str) -> Script:
-    """Every instruction of a task, in order. A pure function of the text."""
+    """Reads all instructions of a task, in order. This is a pure function of the text."""
     masked = mask(task[:MAX_TASK])
     draft = _Draft()
     for _, clauses in groupby(split_clauses(masked), key=lambda clause: clause.item):
@@ -61,7 +61,10 @@ def read_script(task: str) -> Script:
 
 
 def _read_item(draft: _Draft, clauses: Sequence[Clause], masked: Masked) -> None:
-    """One item of a numbered list, or the prose between two: remarks count where no step is."""
+    """Reads one item of a numbered list, or the prose between two.
+
+    A remark in an item without an instruction counts as not understood.
+    """
     before = len(draft.instructions)
     remarks = []
     for clause in clauses:

@@ -1,4 +1,4 @@
-"""Keys named in English: "Ctrl+S", "the Enter key three times", "Page Down"."""
+"""Reads keys named in English: "Ctrl+S", "the Enter key three times", "Page Down"."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYMBOLS = {"plus": "+", "minus": "-", "comma": ",", "period": ".", "slash": "/"
 
 
 def read_number(word: str) -> int | None:
-    """A count from digits or a word up to twelve."""
+    """Reads a number in digits, or in words up to twelve; None for other words."""
     lower = word.lower()
     if lower.isascii() and lower.isdigit():
         return min(int(lower[:6]), MAX_PRESSES)
@@ -30,7 +30,7 @@ def read_number(word: str) -> int | None:
 
 
 def read_presses(text: str) -> tuple[Press, ...]:
-    """The keys a phrase names, in order; empty where it names anything else."""
+    """Returns the keys that a phrase names, in order; empty if it names anything else."""
     if len(text) > 200:
         return ()
     presses = []
@@ -67,7 +67,7 @@ def _read_press(text: str) -> Press | None:
 
 
 def _pressed_together(text: str) -> list[str]:
-    """Read "ctrl-s" and "ctrl shift s" as their keys; anything else as one key."""
+    """Reads "ctrl-s" and "ctrl shift s" as their keys, and anything else as one key."""
     parts = re.split(r"[\s-]+", text)
     if len(parts) > 1 and all(_key(part, alone=False) in MODIFIERS for part in parts[:-1]):
         return parts
@@ -75,7 +75,7 @@ def _pressed_together(text: str) -> list[str]:
 
 
 def _key(name: str, *, alone: bool) -> str | None:
-    """One key; a letter held with others is lower case, since Shift is named apart."""
+    """Returns one key; a letter with others is lower case, since Shift is named separately."""
     name = _SYMBOLS.get(name.lower(), name)
     try:
         key = normalise_key(name)

@@ -1,7 +1,7 @@
-"""Pattern induction and synthesis by rules: what a run taught, and advice made of it (3.3.3).
+"""Pattern induction and synthesis by rules: lessons of a run, and advice from them (HiSA, 3.3.3).
 
-A lesson is written only where one way was seen to fail and another one to work for the same
-instruction. That a way worked at once says nothing of others.
+A lesson is written only if one way failed and another worked for the same instruction. A way that
+worked at once says nothing about others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["induce_patterns", "synthesise_advice"]
 _MAX_PATTERNS = 3
 _MAX_ADVICE = 5
 _SAME = 85
-"""Likeness, of 100, from which on two lessons say the same; a word of ten may differ."""
+"""Least likeness, of 100, of two lessons that say the same; one word of ten may differ."""
 _NUMBER = re.compile(r"Instruction (\d+) of")
 _LOOK = re.compile(r"Instruction [^:]*, look \d")
 _MENU = re.compile(r'menu "([^"]{1,40})"')
@@ -30,7 +30,7 @@ _Lesson = dict[str, str | list[int]]
 
 
 def induce_patterns(sections: dict[str, str]) -> str:
-    """At most three lessons as JSON; but for names of controls no text of the task is in them."""
+    """Returns at most three lessons as JSON; of the task's text they have only control names."""
     steps = tuple(read_history(sections.get("steps", "")))
     instructions = read_script(sections.get("task", "")).instructions
     opened = next((step for step in instructions if isinstance(step, Open) and step.app), None)
@@ -42,11 +42,11 @@ def induce_patterns(sections: dict[str, str]) -> str:
 
 
 def _find_lessons(steps: Sequence[HistoryStep], sort: str) -> Iterator[_Lesson]:
-    """A lesson for each instruction that failed at first and was done with a menu open, in order.
+    """Yields a lesson for each instruction that failed at first and worked with a menu open.
 
     Args:
-        steps: of the run.
-        sort: what the application is called: "text editor", "spreadsheet".
+        steps: of the run, in order.
+        sort: the sort of application: "text editor", "spreadsheet".
     """
     numbered: dict[str, list[HistoryStep]] = {}
     for step in steps:
@@ -91,11 +91,11 @@ _RECALLED = re.compile(
 
 
 def synthesise_advice(sections: dict[str, str], *, limit: int | None = None) -> str:
-    """At most five lines that begin with ``- `` and a mark: the lessons by similarity.
+    """Returns at most five lines that begin with ``- `` and a mark: lessons by similarity.
 
     Args:
-        sections: ``lessons``, where there are any.
-        limit: most tokens of the answer.
+        sections: ``lessons``, if there are any.
+        limit: most tokens of the answer; None: 1,000.
     """
     lines = (_RECALLED.fullmatch(line.strip()) for line in sections.get("lessons", "").split("\n"))
     hits = sorted((hit for hit in lines if hit), key=lambda hit: -float(hit["score"] or 0.5))

@@ -1,4 +1,4 @@
-"""The next tool call for an instruction, from its progress and what is on the screen."""
+"""The next tool call for an instruction, from its progress and the screen."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hisa.plugins.offline.things import address, meaning
 __all__ = ["next_move"]
 
 _WINDOW_WAITS = (1.0, 1.0, 2.0, 3.0, 5.0, 5.0, 5.0, 5.0)
-"""Seconds: applications start within a few, and each wait is a step."""
+"""Seconds of each wait: applications start within a few seconds, and each wait is a step."""
 _THING_LOOKS = 10
 _DRAWN_LOOKS = 2
 _SPREADSHEETS = ("libreoffice calc", "libreoffice-calc")
@@ -38,7 +38,7 @@ _IN_MENUS = frozenset({"menu item", "item"})
 
 
 def next_move(instruction: Instruction, now: Situation) -> Decision:
-    """The call to make; None where the screen shows that nothing is left to do."""
+    """Returns the call to make; None if the screen shows that nothing is left to do."""
     match instruction:
         case Open():
             return _open(instruction, now)
@@ -87,7 +87,7 @@ def _click(instruction: Click, now: Situation) -> Decision:
 
 
 def _aim(phrase: str, now: Situation) -> tuple[str, str]:
-    """Another way each time: the task's own words, the listed place, and the bare name."""
+    """Returns a target, differently on each try: the task's words, the listed place, the name."""
     item = now.screen.find(phrase)
     quoted = re.search(r'"([^"]+)"', phrase)
     name = quoted[1] if quoted else meaning(phrase).name
@@ -98,7 +98,7 @@ def _aim(phrase: str, now: Situation) -> tuple[str, str]:
 
 
 def _search(target: str, now: Situation) -> Move | None:
-    """Wait for a thing that was not found, then open the menus one by one; or as advice says."""
+    """Waits for a missing target, then opens the menus one by one, or as the advice says."""
     menus = list(now.screen.with_role("menu"))
     query = meaning(target)
     if not now.position.failures:
@@ -157,10 +157,10 @@ def _type(instruction: Type, now: Situation) -> Decision:
 
 
 def _is_prefilled(instruction: Type, now: Situation) -> bool:
-    """Whether a field of one line holds a text already, which the new one is meant to replace.
+    """Whether a one-line field has a text that the new one is meant to replace.
 
-    Without a target it is the field with the focus, where both are names of files: typed text may
-    as well go on what stands there, but nobody puts one name of a file behind another.
+    Without a target it is the focused field, if both texts are names of files: other text may
+    continue what is there, but nobody appends one file name to another.
     """
     if instruction.target:
         item = now.screen.find(instruction.target)
@@ -171,7 +171,7 @@ def _is_prefilled(instruction: Type, now: Situation) -> bool:
 
 
 def _by_name_box(target: str, now: Situation) -> bool:
-    """Whether to go to a cell by its address: the screen does not list it or the advice says so."""
+    """Whether to go to a cell by its address: it is not listed, or the advice says so."""
     if not address(target) or not now.screen.is_in_front(_SPREADSHEETS):
         return False
     return now.advice.name_box or now.screen.find(target) is None
@@ -179,7 +179,7 @@ def _by_name_box(target: str, now: Situation) -> bool:
 
 def _name_box(cells: str) -> str:
     return (
-        # The name box takes and returns the focus a moment after the keys.
+        # The name box takes and returns the focus with a short delay.
         "pyautogui.hotkey('ctrl', 'shift', 't'); pyautogui.sleep(0.5); "
         f"pyautogui.write({cells!r}); pyautogui.press('enter'); pyautogui.sleep(0.3)"
     )
@@ -220,7 +220,7 @@ def _await_window(instruction: Open, now: Situation) -> Decision:
         return wait_move(says, _WINDOW_WAITS[now.position.looks])
     shown = "; ".join(filter(None, now.screen.windows))
     if not shown or instruction.file or not find_app(instruction.app).known:
-        # No windows are listed, or their titles are unknown: more likely it runs.
+        # No windows are listed, or their titles are unknown: then it probably runs.
         return None
     return GiveUp(f"the window of {name} did not appear; windows on the screen: {shown}")
 

@@ -37,11 +37,11 @@ _EXAMPLE = 'Open the text editor. Type "Hello". Save the file as "hello.txt".'
 
 
 def plan(user: str, rejected: Sequence[str] = ()) -> str:
-    """The reply to a planner request: one JSON object.
+    """Returns the reply to a planner request: one JSON object.
 
     Args:
-        user: the user turn, in tagged sections.
-        rejected: a reply of this planner that was refused, and the reason.
+        user: the user message, in tagged sections.
+        rejected: an earlier reply of this planner that was refused, and the reason.
     """
     sections = read_sections(user, SECTIONS)
     script = read_script(sections.get("task", ""))
@@ -54,7 +54,7 @@ def plan(user: str, rejected: Sequence[str] = ()) -> str:
 
 
 def _unusable(script: Script) -> dict[str, str] | None:
-    """Returns the call that ends a task which cannot be followed at all; None where it can be."""
+    """Returns the call that ends a task that cannot be followed at all; None if it can be."""
     if len(script.instructions) > MAX_INSTRUCTIONS:
         return _infeasible(f"the task has more than {MAX_INSTRUCTIONS} steps")
     if script.unread:
@@ -136,7 +136,7 @@ def _give_up(instruction: Instruction, position: ScriptPosition, of: int) -> dic
 
 
 def _end_badly(instruction: Instruction, wrong: str, history: str) -> dict[str, str]:
-    """A message that the last act brought may be that it was not done."""
+    """Gives up after an unexpected last act; the message that it brought may say why."""
     results = [step.result for step in read_history(history) if step.verdict == wrong]
     detail = f": {short(results[-1], 200)}" if results else f", its last act was {wrong}"
     words = short(phrase_instruction(instruction), 120)
@@ -163,17 +163,16 @@ def _infeasible(reason: str) -> dict[str, str]:
 
 
 def read_sections(text: str, names: Sequence[str]) -> dict[str, str]:
-    """The bodies of the tagged sections that are there, by name: each tag alone on its line.
+    """Returns the bodies of the tagged sections of a message, by name.
 
-    An opening tag may have a mark after its name, as ``<last_output untrusted>``.
-
-    Sections are looked for in the order of ``names``, each after the end of the one before. A
-    section runs from its first opening line to its last closing line, so that text inside one
-    which only looks like a tag stays text.
+    Each tag is alone on its line; an opening tag may have a mark: ``<last_output untrusted>``.
+    Sections are searched in the order of ``names``, each after the end of the one before. A section
+    goes from its first opening line to its last closing line, so a line in it that only looks like
+    a tag stays text.
 
     Args:
         text: the message.
-        names: tag names in the order in which the message is written.
+        names: names of the tags, in the order of the message.
     """
     lines = text.split("\n")
     marks: dict[str, list[int]] = {}

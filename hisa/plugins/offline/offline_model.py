@@ -1,4 +1,4 @@
-"""The offline model as it is announced: a model of the OpenAI protocol that needs no server."""
+"""The offline model that HiSA announces: a model of the OpenAI protocol that needs no server."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["OfflineModel"]
 
 
 class OfflineModel(OpenAIModel):
-    """``--model offline``, and the model where none is named.
+    """``--model offline``, which is also the model if none is named.
 
     Args:
-        settings: of its role; an address and a key have no effect.
+        settings: of its role; address and key have no effect.
     """
 
     by_rules = True
@@ -30,7 +30,7 @@ class OfflineModel(OpenAIModel):
     )
 
     def __init__(self, settings: ModelSettings) -> None:
-        from hisa.plugins.offline.serve import http_client  # not every run needs its rules
+        from hisa.plugins.offline.serve import http_client  # only loaded by runs that need it
 
         client = http_client()
         super().__init__(

@@ -1,4 +1,4 @@
-"""Quoted strings taken out of English text, so that splitting and matching never look inside."""
+"""Takes quoted strings out of English text, so that splitting and matching ignore them."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ class Masked:
     SLOT = f"{_OPEN}\\d+{_CLOSE}"
 
     def first(self, part: str) -> str | None:
-        """The first quoted string of a part of the text; None where there is none."""
+        """Returns the first quoted string of a part of the text; None if there is none."""
         match = _SLOT.search(part)
         return self.quoted[int(match[1])] if match else None
 
     def words(self, part: str) -> str:
-        """A part with its quoted strings put back, each in quotation marks."""
+        """Returns a part with its quoted strings restored, each in quotation marks."""
         return _SLOT.sub(lambda slot: _requote(self.quoted[int(slot[1])]), part).strip()
 
     def plain(self, part: str) -> str:
-        """A part with its quoted strings put back, without quotation marks."""
+        """Returns a part with its quoted strings restored, without quotation marks."""
         return _SLOT.sub(lambda slot: self.quoted[int(slot[1])], part).strip()
 
     def value(self, part: str) -> str:
-        """Returns the value of a part: a quoted string verbatim, else its words."""
+        """Returns the value of a part: a quoted string verbatim, or else its words."""
         return (self.first(part) or "") if self.is_quoted(part) else self.plain(part)
 
     def is_quoted(self, part: str) -> bool:
@@ -52,10 +52,10 @@ class Masked:
 
 
 def mask(text: str) -> Masked:
-    r"""Take quoted strings out: straight, curly, angle and back quotes, and fenced blocks.
+    r"""Takes quoted strings out: straight, curly, angle and back quotes, and fenced blocks.
 
-    What is quoted stays verbatim, except that ``\"`` inside straight double quotes is a quotation
-    mark. A quotation mark without a partner is an ordinary character, and so is an apostrophe.
+    Quoted text stays verbatim, except that ``\"`` inside straight double quotes is a quotation
+    mark. An unpaired quotation mark is an ordinary character, and so is an apostrophe.
     Takes time linear in the length of the text.
     """
     text = text.replace("\r\n", "\n")
@@ -83,7 +83,7 @@ def _requote(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Slots come from `mask` alone, whatever the text holds; runs of blanks are one blank."""
+    """Removes slot characters from a text, since only `mask` may add slots, and extra blanks."""
     return _BLANKS.sub(" ", text.replace(_OPEN, " ").replace(_CLOSE, " "))
 
 
@@ -94,14 +94,14 @@ def _content(mark: str, inner: str) -> str:
 
 
 class _Finder:
-    """Finds the partner of a quotation mark; each kind of partner is searched for once."""
+    """Finds the closing mark of a quotation mark; the next one of each kind is cached."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._known: dict[str, int] = {}
 
     def end(self, opener: re.Match[str]) -> tuple[int, int] | None:
-        """Start and end of the closing mark."""
+        """Returns start and end of the closing mark; None if there is none."""
         mark, after = opener.group(), opener.end()
         if mark == "'" and opener.start() and self._text[opener.start() - 1].isalnum():
             return None

@@ -1,4 +1,4 @@
-"""Which job a request is, and its answer: a pure function of the request."""
+"""Finds the job of a request, and answers it: a pure function of the request."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SECTIONS = {
     "# Pattern synthesis": ("task", "requirements", "lessons"),
     "# Best run": ("attempts",),
 }
-"""The heading of each system prompt that is known, and the sections of its user message."""
+"""The heading of each known system prompt, and the sections of its user message."""
 _LIMIT = re.compile(r"\bat most (\d{1,5}) tokens\b")
 
 
 class Unanswerable(ValueError):
-    """The request is for no known job, or what the job needs is absent or broken."""
+    """The request has no known job, or lacks what the job needs."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class Turn:
 
 
 def answer(turns: Sequence[Turn]) -> str:
-    """The reply to a conversation.
+    """Returns the reply to a conversation.
 
     Raises:
-        Unanswerable: no known job, or what the job needs is absent or broken.
+        Unanswerable: it has no known job, or lacks what the job needs.
     """
     system = next((turn.text for turn in turns if turn.role == "system"), "")
     lines = [line.strip() for line in system.strip().split("\n")]
@@ -57,7 +57,7 @@ def answer(turns: Sequence[Turn]) -> str:
     sections = read_sections(user.text, _SECTIONS[job])
     again = any(turn.role == "assistant" for turn in turns)
     match = _LIMIT.search(system)
-    # Asked again because the first answer was too long: half of what was allowed is safe.
+    # A second request means that the first answer was too long: half the limit is safe.
     limit = int(match[1]) // (2 if again else 1) if match else None
     match job:
         case "# Global planner":

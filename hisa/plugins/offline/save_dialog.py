@@ -1,8 +1,8 @@
-"""Saving: the shortcut, the file dialog, and the questions that come after it.
+"""Saving: the shortcut, the file dialog, and the questions after it.
 
-The parts of "save as" are: 1 ask for the dialog, 2 choose the file type, 3 type the name,
-4 confirm, 5 answer what is asked and see that the dialog is gone. What the screen makes needless
-is skipped.
+The parts of "save as" are: 1 open the dialog, 2 choose the file type, 3 type the name, 4 confirm,
+5 answer questions and check that the dialog is gone. Parts that the screen makes unnecessary are
+skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _QUESTION = re.compile(
 _ANSWERS = re.compile(
     r"replace|overwrite(?: file)?|keep|keep current format!?|use (?!odf).*format!?", re.I
 )
-"""Buttons that keep to what the task says: its name, and the format of that name."""
+"""Buttons that keep the name and format that the task says."""
 _USUAL_TYPES = frozenset({".ods", ".odt", ".odp", ".odg"})
 _TYPE_NAMES = {
     ".csv": "Text CSV (.csv)",
@@ -34,7 +34,7 @@ _TYPE_NAMES = {
     ".docx": "Word 2010–365 Document (.docx)",
     ".pptx": "PowerPoint 2007–365 (.pptx)",
 }
-"""How LibreOffice's own dialog lists the usual types."""
+"""The usual types, as LibreOffice's own dialog lists them."""
 _LISTS = frozenset({"combo box", "toggle button"})
 _FIELDS = frozenset({"text", "entry", "combo box"})
 _MAX_TYPE_LOOKS = 4
@@ -45,7 +45,7 @@ _MAX_ANSWERS = 8
 
 
 def save_move(instruction: Save, now: Situation) -> Decision:
-    """The next call of "save" and "save as"."""
+    """Returns the next call for "save" or "save as"."""
     path, parts, looks = instruction.path, now.position.parts, now.position.looks
     if not path:
         return _save(now)
@@ -81,14 +81,14 @@ def _ask(now: Situation) -> Move:
 
 
 def _by_menu(now: Situation, *, look: bool) -> Move:
-    """Click "Save As…" where it shows; else open the File menu first."""
+    """Clicks "Save As…" if it is visible, or else opens the File menu."""
     if now.screen.find('menu item "Save As"') is not None:
         return Move("choose Save As", CLICK, description='menu item "Save As"', look=look)
     return Move("open the File menu", CLICK, description='menu "File"', look=True)
 
 
 def _fill(path: str, now: Situation) -> Move:
-    """The dialog is there: the type where it has a list of types, then the name."""
+    """Fills in the dialog: the type, if it has a list of types, then the name."""
     if now.screen.items and _field(now.screen) is None and now.position.looks < 2:
         return wait_move("the file dialog is not drawn yet")
     chosen = now.position.parts >= 2
@@ -96,7 +96,7 @@ def _fill(path: str, now: Situation) -> Move:
 
 
 def _type(path: str, now: Situation) -> Move | None:
-    """The file type by the name's ending, where the dialog has a list of types to open."""
+    """Chooses the file type by the name's ending; None if it is chosen or there is no list."""
     ending = posixpath.splitext(path)[1].casefold()
     chooser = now.screen.find_beside("File type", _LISTS)
     if not ending or ending in _USUAL_TYPES or chooser is None:
@@ -107,7 +107,7 @@ def _type(path: str, now: Situation) -> Move | None:
     if now.position.parts == 1 and now.position.looks >= _MAX_TYPE_LOOKS:
         return None
     if "checked" in chooser.states:
-        # The list is open, but a crowded screen lists only a part of what it shows.
+        # The list is open, but a crowded screen lists only some of its items.
         description = f'table cell "{_TYPE_NAMES.get(ending, f"({ending})")}"'
         return Move("choose the file type", CLICK, description=description, part=2)
     return Move("open the list of file types", _click_at(chooser), look=True, part=2)
@@ -119,13 +119,13 @@ def _click_at(item: Element) -> str:
 
 
 def _name(path: str, screen: Screen, *, again: bool = False) -> Move:
-    """The whole path over what the name field holds; clicked unless it has the focus."""
+    """Types the whole path over the name field's text; clicks the field unless it has the focus."""
     calls = ["pyautogui.hotkey('ctrl', 'a')", f"pyautogui.write({path!r})"]
     field = _field(screen)
     if field is not None and "focused" not in field.states:
-        # Some dialogs hand over the focus late, and keys would still go to the list of types.
+        # Some dialogs move the focus late, so keys would still go to the list of types.
         calls = [_click_at(field), "pyautogui.sleep(0.4)", *calls]
-    # Suggestions that pop up while a name is typed would swallow the next key.
+    # Suggestions that open while a name is typed would take the next key.
     source = "; ".join([*calls, "pyautogui.sleep(0.5)"])
     return Move("type the name again" if again else "type the name", source, look=again, part=3)
 
@@ -135,7 +135,7 @@ def _field(screen: Screen) -> Element | None:
 
 
 def _confirm(path: str, now: Situation) -> Move:
-    """Save, once the field holds the name: a dialog that fills itself late may have spoilt it."""
+    """Confirms once the field has the name: a dialog that fills itself late may overwrite it."""
     field = _field(now.screen)
     if field is not None and now.position.looks < _MAX_RETYPING:
         shown = field.text or field.name
@@ -152,7 +152,7 @@ def _save_button(screen: Screen, *, look: bool = False) -> Move | None:
 
 
 def _settle(now: Situation, name: str) -> Decision:
-    """Answer what is asked, and see that the file dialog is gone."""
+    """Answers questions, and checks that the file dialog is gone."""
     screen, looks = now.screen, now.position.looks
     if not screen.known:
         return None
@@ -172,7 +172,7 @@ def _settle(now: Situation, name: str) -> Decision:
 
 
 def _check_name(screen: Screen, name: str, looks: int) -> Decision:
-    """Whether a window's title shows that the file has its name."""
+    """Checks in the windows' titles that the file has its name."""
     for title in (screen.title, *screen.windows):
         if (other := re.search(re.escape(name) + r"\.\w+", title)) is not None:
             return GiveUp(f"the application saved it as “{other.group()}” instead of “{name}”")
@@ -190,14 +190,14 @@ def _has_title(pattern: re.Pattern[str], screen: Screen) -> bool:
 
 
 def _answer(screen: Screen) -> str:
-    """The name of the button that answers what is asked; empty where nothing is."""
+    """Returns the name of the button that answers a question; empty if there is no question."""
     names = [item.name for item in screen.with_role("push button", "button")]
     known = next((name for name in names if _ANSWERS.fullmatch(name)), "")
     return known or ("OK" if "OK" in names and _has_title(_QUESTION, screen) else "")
 
 
 def _asks(screen: Screen) -> bool:
-    """A question is in front whose buttons are not listed: Enter takes its default."""
+    """Whether a question is in front whose buttons are not listed; Enter takes its default."""
     return _QUESTION.fullmatch(screen.title.strip()) is not None or (
         not screen.title and bool(screen.app) and _file_dialog(screen)
     )

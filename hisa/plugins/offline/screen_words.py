@@ -1,4 +1,4 @@
-"""The screen as the ``<elements>`` section lists it: windows and named elements."""
+"""Reads the screen from the ``<elements>`` section: windows and named elements."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ACTIVE = re.compile(r"window: (?P<title>.*?)(?: ?\((?P<app>[^()]*)\))?")
 _MAX_LINE = 600
 _MAX_ITEMS = 400
 _GOOD = 0.6
-"""The least score of the grounder's own choices."""
+"""Least score of a choice; as the grounder's own."""
 _SAME_ROW = 8
-"""Pixels; a line of a dialog is about thirty high."""
+"""Most pixels between the centres of a row; a line of a dialog is about thirty high."""
 _HALF = 2
 """Pixels; only an element's centre is listed, and a box needs an area to be clicked."""
 _NO_PICTURE = Screenshot(Image.new("RGB", (1, 1)))
@@ -35,7 +35,7 @@ _LARGE = Size(100_000, 100_000)
 
 @dataclass(frozen=True)
 class Screen:
-    """What is known of the screen; ``known`` is False where nothing was listed."""
+    """The listed part of the screen; ``known`` is False if nothing was listed."""
 
     title: str = ""
     app: str = ""
@@ -50,18 +50,18 @@ class Screen:
         return any(word.casefold() in titles for word in words)
 
     def is_in_front(self, words: Iterable[str]) -> bool:
-        """Whether the active window is one of those."""
+        """Whether the active window's title or application has one of the words."""
         return Screen(self.title, self.app).shows_window(words)
 
     def find(self, phrase: str) -> Element | None:
-        """Returns the item that the grounder would choose, of equals the first; None: none fits."""
+        """Returns the item that the grounder would choose, the first of equals; None if no item."""
         observation = Observation(_NO_PICTURE, _LARGE, elements=self.items)
         choice = choose(read_description(phrase), observation, _GOOD)
         equal = choice.others[:1] if choice.ambiguous else ()
         return next((candidate.element for candidate in (choice.chosen, *equal) if candidate), None)
 
     def find_beside(self, label: str, roles: Iterable[str]) -> Element | None:
-        """The item of some roles that a label names, or that stands to its right on its row."""
+        """Returns the item of some roles with a label, or to the right of the label on its row."""
         name = label.casefold()
         fit = [item for item in self.items if item.role in roles]
         for item in fit:
@@ -79,7 +79,7 @@ class Screen:
         return None
 
     def with_role(self, *roles: str) -> Iterator[Element]:
-        """Items of some roles, in order."""
+        """Returns the items of some roles, in order."""
         return (item for item in self.items if item.role in roles)
 
 
@@ -89,7 +89,7 @@ def click_point(item: Element) -> tuple[int, int]:
 
 
 def read_screen(text: str) -> Screen:
-    """Parse the section; lines that do not fit are left out."""
+    """Parses the section; ignores lines of another form."""
     title = app = ""
     windows: tuple[str, ...] = ()
     items: list[Element] = []

@@ -1,8 +1,8 @@
-"""The progress of a script, read from what the planner remembers and from nothing else.
+"""The progress of a script, read from the planner's history and context alone.
 
 Each thought begins with a marker, ``Instruction 3 of 7, part 2 of 3, try 2, look 1``, and a refined
-context with ``Progress: instruction 6 of 7 done``. Markers are absolute, so that a history which
-was trimmed, or emptied by a refinement, still tells the position.
+context with ``Progress: instruction 6 of 7 done``. Markers are absolute, so that a history that was
+trimmed, or emptied by a refinement, still gives the position.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _CHUNK = 1500
-"""Characters typed in one action, so that its source stays within what is accepted."""
+"""Most characters typed in one action, so that its source is not too long to be accepted."""
 _MARK = re.compile(
     r"Instruction (?P<number>\d{1,4}) of (?P<of>\d{1,4})(?!\d)"
     r"(?:, part (?P<part>\d{1,4}) of \d{1,4})?(?:, try (?P<tries>\d{1,3}))?"
@@ -47,9 +47,9 @@ _COVERED = re.compile(r"Steps \d+~(?P<last>\d{1,9}): ")
 class ScriptPosition:
     """``completed`` instructions are complete; of the next one, ``parts`` parts are.
 
-    ``failures`` counts failed tries of the part that is due, ``looks`` its preparations (waiting,
-    opening a menu, answering a question), ``reason`` says why the last try failed. ``wrong`` is the
-    verdict of the newest act where it failed or came to something unexpected.
+    ``failures`` counts failed tries of the current part, ``looks`` its preparations (waiting,
+    opening a menu, answering a question); ``reason`` says why the last try failed. ``wrong`` is the
+    verdict of the newest act if it failed or had an unexpected result.
     """
 
     completed: int = 0
@@ -62,7 +62,7 @@ class ScriptPosition:
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """A line of the history: its fields, its verdict, and what the verdict rests on."""
+    """A line of the history: its fields, its verdict, and the result with the verdict."""
 
     number: int
     tool: str
@@ -74,10 +74,10 @@ class HistoryStep:
 
     @property
     def ok(self) -> bool:
-        """Whether to go on.
+        """Whether to go on to the next instruction.
 
-        The rules cannot tell a step that had no effect from one whose effect does not show, and
-        a dialog that came up is answered by the steps that follow.
+        The rules cannot distinguish a step without effect from one whose effect is not visible. An
+        unexpected dialog is answered by the next steps.
         """
         return self.verdict != "failed" and (
             self.verdict != "unexpected" or DIALOG_APPEARED in self.result
@@ -85,7 +85,7 @@ class HistoryStep:
 
 
 def chunks(text: str) -> Sequence[str]:
-    """A text in pieces that one action types, at least one."""
+    """Splits a text into the pieces typed by one action each; at least one."""
     return [text[at : at + _CHUNK] for at in range(0, len(text), _CHUNK)] or [""]
 
 
@@ -103,7 +103,14 @@ def parts_of(instruction: Instruction) -> int:
 
 
 def mark(position: ScriptPosition, of: int, parts: int, *, look: bool) -> str:
-    """The marker of the part that is due."""
+    """Returns the marker of the current part.
+
+    Args:
+        position: the progress so far.
+        of: number of instructions.
+        parts: number of parts of the current instruction.
+        look: whether the move is a preparation.
+    """
     text = f"Instruction {position.completed + 1} of {of}"
     if parts > 1:
         text += f", part {min(position.parts + 1, parts)} of {parts}"
@@ -113,7 +120,7 @@ def mark(position: ScriptPosition, of: int, parts: int, *, look: bool) -> str:
 
 
 def progress_line(position: ScriptPosition, of: int) -> str:
-    """The position as a refined context carries it."""
+    """Returns the line for the position in a refined context; ``of`` instructions in all."""
     text = f"Progress: instruction {position.completed} of {of} done"
     if position.parts:
         text += f", part {position.parts} of the next"
@@ -125,8 +132,14 @@ def progress_line(position: ScriptPosition, of: int) -> str:
 
 
 def read_position(refined: str, history: str, script: Sequence[Instruction]) -> ScriptPosition:
-    """The position after everything that is remembered."""
-    # The first progress line counts: what comes after it may be text from a screen.
+    """Returns the position after all remembered steps.
+
+    Args:
+        refined: the refined context; empty if there is none.
+        history: the execution history, one line per step.
+        script: the instructions of the task.
+    """
+    # The first progress line counts: later ones may be text from a screen.
     match = _PROGRESS.search(refined)
     numbers = [int(number or 0) for number in match.groups()[:4]] if match else [0, 0, 0, 0]
     position = ScriptPosition(numbers[0], numbers[1], numbers[2], numbers[3])
@@ -149,8 +162,8 @@ def _advance(
         if step.tool == "wait" or position.completed >= len(script):
             return position
         if step.verdict == "unexpected" and position.parts:
-            return replace(position, looks=position.looks + 1)  # the next look meets what came
-        # A long input leaves a line no room for its thought; the step was the one that was due.
+            return replace(position, looks=position.looks + 1)  # the next move handles the surprise
+        # A long input leaves no room for the thought in its line; the step was the current part.
         return _count_try(position, step, script)
     completed = int(match["number"]) - 1
     before = position if position.completed == completed else ScriptPosition(completed)
@@ -176,7 +189,7 @@ def _count_try(
 
 
 def read_history(history: str) -> Iterator[HistoryStep]:
-    """The lines of a history that are steps; a line without a verdict counts as succeeded."""
+    """Yields the steps of a history; a line without a verdict counts as succeeded."""
     for line in history.split("\n"):
         if (match := _STEP.fullmatch(line)) is None:
             continue

@@ -1,6 +1,6 @@
 """The offline model behind the OpenAI protocol, in process: a transport without a socket.
 
-Stateless: everything it knows is in the request, so a run can go on in another process.
+It is stateless: all it needs is in the request, so a run can continue in another process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Message(BaseModel):
 
 
 class _Body(BaseModel):
-    """A request: no stream, and one answer, since the same request has no other."""
+    """A request: without streaming, and for one answer, since each request has only one."""
 
     model: str
     messages: list[_Message] = Field(min_length=1)
@@ -59,7 +59,7 @@ class _Refused(Exception):
 
     @property
     def body(self) -> dict[str, Any]:
-        """As the OpenAI protocol has it."""
+        """The error body of the OpenAI protocol."""
         kind = "invalid_request_error"
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
@@ -69,7 +69,7 @@ class _Transport(httpx.AsyncBaseTransport):
     """Serves ``POST /v1/chat/completions`` and ``GET /v1/models``."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The answer, or the error body of what cannot be answered."""
+        """Returns the answer, or an error body if there is none."""
         try:
             body = await _respond(request.method, request.url.path, await request.aread())
         except _Refused as refused:
@@ -78,7 +78,7 @@ class _Transport(httpx.AsyncBaseTransport):
 
 
 def http_client() -> httpx.AsyncClient:
-    """A client whose only server is the offline model, at ``http://offline/v1``."""
+    """Returns a client whose only server is the offline model, at ``http://offline/v1``."""
     return httpx.AsyncClient(transport=_Transport(), base_url=BASE_URL)
 
 
@@ -129,10 +129,10 @@ async def _complete(content: bytes) -> dict[str, Any]:
 
 
 def _decode_body(content: bytes) -> tuple[_Body, str]:
-    """Returns a body, and what is the same for the same request.
+    """Returns the body, and a fingerprint that is the same for the same request.
 
-    An answer depends on nothing else, not on the time either. A lone surrogate, which JSON may
-    carry and no text can, is replaced.
+    An answer depends only on the body, and not on the time. A lone surrogate, which is possible in
+    JSON but not in UTF-8, is replaced.
     """
     try:
         tree = json.loads(content)

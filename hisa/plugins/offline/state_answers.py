@@ -1,4 +1,4 @@
-"""The state manager's jobs by rules: the words of a step (HiSA, 3.3.1), and a summary (3.3.2)."""
+"""The state manager's jobs by rules: abstraction of a step (HiSA, 3.3.1), refinement (3.3.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["abstract_step", "refine_context"]
 
 _MAX_CHARS = 300
 _MIN_TOKENS = 20
-"""What a verdict and a few words take, whatever limit is asked for."""
+"""Least tokens of an answer, whatever limit is asked for: a verdict and a few words."""
 _FAILED = re.compile(r"(?:failed|failure|error|refused|not found|timed out)\b", re.I)
 _PLACE = re.compile(r"^changed: (.+)$", re.M)
 _STATUS = re.compile(r"\bexit(?: code| status)?:?\s*(\d+)")
@@ -24,10 +24,10 @@ _ERROR = re.compile(r"^\s*(?:error|failed|reason):\s*(.+)$", re.M | re.I)
 
 
 def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
-    """One or two sentences that begin with a verdict; see `hisa.outcomes.verdicts`.
+    """Returns one or two sentences that begin with a verdict; see `hisa.outcomes.verdicts`.
 
     Args:
-        sections: ``action``, ``outcome`` and, where known, ``changes``.
+        sections: ``action``, ``outcome`` and, if known, ``changes``.
         limit: most tokens of the answer.
     """
     outcome = sections.get("outcome", "").strip()
@@ -47,13 +47,13 @@ def abstract_step(sections: dict[str, str], *, limit: int | None = None) -> str:
 
 
 def _only_focused(lines: Sequence[str]) -> bool:
-    """Whether a button or the page took the focus and did nothing else that shows."""
+    """Whether the only change is that a button or the page took the focus."""
     taken = r"The focus is on (?:(?:push |toggle )?button|document [a-z]+) "
     return len(lines) == 1 and re.match(taken, lines[0]) is not None
 
 
 def _error(outcome: str) -> str:
-    """Returns the tool's error message as a sentence, else its exit status."""
+    """Returns the tool's error message as a sentence, or else its exit status."""
     if match := _ERROR.search(outcome):
         text = short(match[1], 180)
         return text if text.endswith((".", "!", "?", "…")) else f"{text}."
@@ -62,7 +62,7 @@ def _error(outcome: str) -> str:
 
 
 def _cut(text: str, limit: int | None) -> str:
-    """The beginning of a text within its limits."""
+    """Returns a text, cut to its limits."""
     text = text if len(text) <= _MAX_CHARS else text[: _MAX_CHARS - 1] + "…"
     if limit is None or estimate_tokens(text) <= max(_MIN_TOKENS, limit):
         return text
@@ -78,12 +78,12 @@ _HEAD = re.compile(r"\W*Steps? (?P<first>\d{1,9})(?:~\d+: )?(?:Progress: [^.]{1,
 
 
 def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str:
-    """``Steps a~b: Progress: …`` and the steps in short.
+    """Returns ``Steps a~b: Progress: …`` and the steps in short.
 
-    The progress comes first, where no later cut can reach it; of the steps the oldest give way.
+    The progress comes first, where no later cut can reach it; the oldest steps are dropped first.
 
     Args:
-        sections: ``task``, ``new_steps`` and, where there is one, ``previous_summary``.
+        sections: ``task``, ``new_steps`` and, if there is one, ``previous_summary``.
         limit: most tokens of the answer.
     """
     previous, new = sections.get("previous_summary", ""), sections.get("new_steps", "")
@@ -102,7 +102,7 @@ def refine_context(sections: dict[str, str], *, limit: int | None = None) -> str
 
 
 def _progress(sections: dict[str, str], previous: str, new: str) -> str:
-    """The progress of the offline planner; nothing where another planner is at work."""
+    """Returns the progress of the offline planner; empty if the steps are another planner's."""
     if "Progress: instruction" not in previous and _MARKED not in new:
         return ""
     script = read_script(sections.get("task", "")).instructions

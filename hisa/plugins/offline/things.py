@@ -22,19 +22,19 @@ _CELLS = re.compile(
     rf"(?P<word>(?:cells?|range)\s+)?(?P<first>{_ONE})(?:\s*(?::|to)\s*(?P<last>{_ONE}))?", re.I
 )
 _VALUES = frozenset({"entry", "combo box", "spin button", "slider"})
-"""Roles of what takes a value, and is no page or document to write on."""
+"""Roles of fields that take a value, as opposed to a page or document."""
 _NOWHERE = frozenset({"it", "them", "there", "this"})
 
 
 def thing(text: str, masked: Masked) -> str:
-    """A phrase as the grounder reads it, without what leads to it; empty where none is left."""
+    """Returns a phrase for the grounder, without leading words; empty if nothing is left."""
     bare = text.strip(" ,.:;")
     lead = _LEAD.match(bare)
     return masked.words(bare[lead.end() :] if lead else bare)
 
 
 def path(text: str, masked: Masked) -> tuple[str, ...]:
-    """A phrase for each click: "File > Save As" and "Save As in the File menu" take two."""
+    """Returns one phrase per click: "File > Save As" and "Save As in the File menu" give two."""
     plain = masked.plain(text)
     parts = _ARROW.split(plain if masked.is_quoted(text) else masked.words(text))
     if len(parts) > 1:
@@ -52,18 +52,18 @@ def _menu(menu: str, *items: str) -> tuple[str, ...]:
 
 
 def of_kind(phrase: str, word: str) -> str:
-    """A phrase with the word for its kind of element, added where it has none."""
+    """Returns a phrase, with the word for its kind of element added if it has none."""
     query = meaning(phrase)
     return phrase if query.kind and query.name else f"{phrase} {word}"
 
 
 def meaning(phrase: str) -> Query:
-    """Returns the usual one of the grounder's readings of a phrase."""
+    """Returns the grounder's usual reading of a phrase."""
     return read_description(phrase)[-1]
 
 
 def field(phrase: str) -> str:
-    """Returns what to click before typing; empty for "the editor", which already has the focus."""
+    """Returns the target to click before typing; empty for "the editor", which has the focus."""
     if not phrase or phrase.lower() in _NOWHERE:
         return ""
     if address(phrase):
@@ -81,7 +81,7 @@ def is_listed_choice(phrase: str) -> bool:
 
 
 def address(phrase: str) -> str:
-    """Cells of a spreadsheet as ``B2`` or ``A1:B3``; empty where the phrase names no cells."""
+    """Returns cells of a spreadsheet as ``B2`` or ``A1:B3``; empty if the phrase names none."""
     match = _CELLS.fullmatch(phrase)
     if match is None or not (match["word"] or match["first"].isupper()):
         return ""

@@ -1,4 +1,4 @@
-"""One clause of English, read by its verb."""
+"""Reads one clause of English by its verb."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Found = Sequence[Instruction]
 Reader = Callable[[str, Masked], Found]
 
 _PURPOSE = re.compile(r"(?<!next)(?<!close),?\s+(?:in order )?to\s+(?!the\b)[a-z]+\b.*$", re.S)
-"""What a thing is done for: "to confirm it"."""
+"""The purpose of an act: "to confirm it"."""
 _WAITED = re.compile(
     r"(?:until|till|for)\s+(?:you (?:can )?see\s+)?(?P<thing>.+?)"
     r"(?:\s+(?:to\s+)?(?:is|are|becomes?|appears?|shows?|comes?|opens?|be|load(?:s|ed)?)\b.*)?",
@@ -57,7 +57,7 @@ _TIMES = re.compile(
     r"\b(once|twice|(?:\d{1,4}|[a-z]{3,6})(?=\s*(?:times?|clicks?|lines?)\b))", re.I
 )
 _TO_THE_END = 100
-"""Clicks of the wheel that reach the end of any page."""
+"""Wheel clicks that reach the end of any page."""
 
 
 # ---------------------------------------------------------------- pointing
@@ -77,7 +77,7 @@ def _pointing(
 
 
 def _selecting(rest: str, masked: Masked) -> Found:
-    """Read "all" and "X from the Y list", besides what is clicked."""
+    """Reads "all" and "X from the Y list", and otherwise a target to click."""
     if re.fullmatch(r"(?:all|everything)(?:\s+(?:the\s+)?(?:text|contents?|cells))?", rest, re.I):
         return (Press(("ctrl", "a")),)
     listed = re.fullmatch(r"(?P<item>.+?)\s+(?:from|in)\s+(?P<list>.+)", rest, re.I | re.S)
@@ -87,7 +87,7 @@ def _selecting(rest: str, masked: Masked) -> Found:
 
 
 def _ticking(rest: str, masked: Masked, *, on: bool = True, strict: bool = False) -> Found:
-    """Ticks; ``strict`` where the verb means other things too."""
+    """Reads a target to tick; ``strict`` if the verb has other meanings too."""
     phrase = thing(rest, masked)
     kind = meaning(phrase).kind if phrase else None
     names_control = kind is not None and bool(kind.roles & _TICKED)
@@ -97,7 +97,7 @@ def _ticking(rest: str, masked: Masked, *, on: bool = True, strict: bool = False
 
 
 def _scrolling(rest: str, masked: Masked) -> Found:
-    """Read "down 3 times" and "to the bottom"."""
+    """Reads "down 3 times" and "to the bottom"."""
     counted = _TIMES.search(rest)
     clicks = min((read_number(counted[1]) if counted else 0) or 5, _TO_THE_END)
     if re.search(r"\bthe\s+(?:very\s+)?(?:top|start|beginning)\b", rest, re.I):
@@ -114,7 +114,7 @@ _SLOT = Masked.SLOT
 _INTO = phrase("into", "steps")
 _LEAD = rf"(?:{phrase('text', 'steps')}\b:?\s*)*"
 _DESCRIBES = re.compile(r"(?:an?|the|some|your|its|their)\s", re.I)
-"""How words begin that tell of a text which is still to be thought of."""
+"""The beginning of words that describe a text instead of giving it."""
 _QUOTED = re.compile(
     rf"{_LEAD}(?P<text>{_SLOT})(?:\s*{_INTO}\s+(?P<place>[^\ue000]*(?:{_SLOT})?[^\ue000]*))?", re.I
 )
@@ -132,13 +132,13 @@ _CONTENT = re.compile(phrase("content", "steps"), re.I)
 
 
 def _typing(rest: str, masked: Masked, place: str = "", *, free: bool = False) -> tuple[Type, ...]:
-    """Read the text to type and, where the task names it, the field to type into.
+    """Reads the text to type and, if the task names it, the field to type into.
 
     Args:
         rest: the clause after its verb.
         masked: the task, for quoted strings.
-        place: where, if the clause began with it ("In cell B2, type …").
-        free: unquoted words are text even where no place is named, but not "a greeting".
+        place: the field, if the clause began with it ("In cell B2, type …").
+        free: whether unquoted words are text even if no field is named (but not "a greeting").
     """
     match = _PLACE_FIRST.fullmatch(rest) or _QUOTED.fullmatch(rest)
     if match:
@@ -153,7 +153,7 @@ def _typing(rest: str, masked: Masked, place: str = "", *, free: bool = False) -
 
 
 def _setting(rest: str, masked: Masked) -> tuple[Type, ...]:
-    """Read "set X to Y", "fill X with Y", "replace the text in X with Y"; and "fill in Y in X"."""
+    """Reads "set X to Y", "fill X with Y", "replace the text in X with Y"; and "fill in Y in X"."""
     match = _SETTING.fullmatch(_CONTENT.sub("", rest, count=1))
     if match is None:
         return _typing(re.sub(r"^in\s+", "", rest, flags=re.I), masked)
@@ -165,7 +165,7 @@ def _setting(rest: str, masked: Masked) -> tuple[Type, ...]:
 
 
 def _clearing(rest: str, masked: Masked) -> tuple[Type, ...]:
-    """Read "clear X"."""
+    """Reads "clear X"."""
     where = field(thing(_CONTENT.sub("", rest, count=1), masked))
     return (Type("", where, replace=True),) if where else ()
 
@@ -174,7 +174,7 @@ def _clearing(rest: str, masked: Masked) -> tuple[Type, ...]:
 
 
 def _pressing(rest: str, masked: Masked) -> Found:
-    """Read keys; and "the OK button" and "Submit", which are clicked."""
+    """Reads keys; and "the OK button" and "Submit", which are clicked."""
     presses = read_presses(masked.plain(rest)) or read_presses(masked.plain(_PURPOSE.sub("", rest)))
     if presses or re.search(r"\bkeys?\b", rest, re.I):
         return presses
@@ -188,7 +188,7 @@ def _pressing(rest: str, masked: Masked) -> Found:
 
 
 def _using(rest: str, masked: Masked) -> Found:
-    """Read "Ctrl+F to search"."""
+    """Reads "Ctrl+F to search"."""
     return read_presses(re.sub(r"\s+(?:to|for)\s.*$", "", masked.plain(rest), flags=re.S))
 
 
@@ -223,7 +223,7 @@ def _opening(rest: str, masked: Masked) -> Found:
 
 
 def _starting(rest: str, masked: Masked) -> Found:
-    """Open an application that is known or quoted; "start" means other things too."""
+    """Reads an application to open, if it is known or quoted; "start" has other meanings too."""
     known = find_app(masked.plain(rest)).known or masked.is_quoted(rest)
     return _opening(rest, masked) if known else ()
 
@@ -243,7 +243,7 @@ def _running(rest: str, masked: Masked) -> Found:
 
 
 def _going(rest: str, masked: Masked) -> Found:
-    """Read cells, addresses, and what is clicked: "go to cell B2", "switch to the Notes tab"."""
+    """Reads cells, addresses and targets to click: "go to cell B2", "switch to the Notes tab"."""
     bare = re.sub(r"^(?:back\s+)?(?:over\s+)?(?:to|on|into)\s+(?:the\s+)?", "", rest, flags=re.I)
     plain = re.sub(r"^(?:page|site|website|url|address)\s+", "", masked.plain(bare), flags=re.I)
     if re.match(r"(?:https?|file|about):|www\.", plain):
@@ -267,7 +267,7 @@ def _waiting(rest: str, masked: Masked) -> Found:
     until = _WAITED.fullmatch(rest)
     phrase = thing(until["thing"], masked) if until else ""
     named = phrase and (meaning(phrase).kind or masked.first(rest) is not None)
-    # Each look waits until the screen is at rest, so that loading needs no name to wait for.
+    # Each look waits until the screen is at rest, so waiting for loading needs no target.
     unknown = until is not None and not named and not re.search(r"\bload(?:s|ed)?\b", rest, re.I)
     return () if unknown else (Wait(2.0, phrase if named else ""),)
 
@@ -308,11 +308,11 @@ _READERS: dict[str, Reader] = {
     "switching": _switching,
     "saving": _saving,
 }
-"""What reads the rest of a clause, by the name that the grammar has for its verb."""
+"""The reader of the rest of a clause, by the grammar's name for its verb."""
 
 _BY_VERB = [(re.compile(phrase(name, "verbs"), re.I), name) for name in section("verbs")]
 VERBS = "|".join(phrase(name, "verbs") for name in section("verbs"))
-"""The verbs an instruction may begin with, as a pattern; a word boundary has to follow."""
+"""The verbs with which an instruction may begin, as a pattern; a word boundary must follow."""
 
 _VERB = re.compile(rf"(?P<verb>{VERBS})\b[:,]?\s*(?P<rest>.*)", re.I | re.S)
 _PLACED = re.compile(
@@ -324,11 +324,11 @@ _MENU_PATH = re.compile(r"\s(?:>|→|▸|->|=>)\s")
 
 _AWAITED = re.compile(rf"{phrase('awaited', 'steps')}(?P<thing>.+)", re.I | re.S)
 _OPEN_ENDED = re.compile(rf"\b{phrase('open_ended', 'steps')}\b", re.I)
-"""What makes an act depend on something, or many acts of one: no instruction says so."""
+"""Words that make an act conditional, or turn it into many: no instruction can say that."""
 
 
 def read_clause(text: str, masked: Masked) -> Found:
-    """The instructions of one clause; empty where it is none, or asks for more than they say."""
+    """Returns the instructions of one clause; empty if they would not cover all that it asks."""
     if awaited := _AWAITED.fullmatch(text):
         return _waiting(f"until {awaited['thing']}", masked)
     match = _VERB.fullmatch(text)
@@ -343,12 +343,12 @@ def read_clause(text: str, masked: Masked) -> Found:
 
 
 def _reading(verb: str) -> str:
-    """The name that the grammar has for a verb."""
+    """Returns the grammar's name for a verb."""
     return next((name for pattern, name in _BY_VERB if pattern.fullmatch(verb)), "")
 
 
 def _in_place(place: str, clause: str, masked: Masked) -> Found:
-    """Read "In the Name field, type X" and "In the File menu, click Print"."""
+    """Reads "In the Name field, type X" and "In the File menu, click Print"."""
     verb, _, rest = clause.partition(" ")
     if _reading(verb) in ("typing", "free_typing"):
         return _typing(rest, masked, place)

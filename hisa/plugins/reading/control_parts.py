@@ -68,7 +68,14 @@ def _beside(thing: Thing) -> list[Thing]:
 
 
 def build_arrow(owner: Thing, name: str, box: BoundingBox, drawn: float | None = None) -> Thing:
-    """The arrow of that name of a field or button."""
+    """Returns an arrow of a field or button, as a thing.
+
+    Args:
+        owner: the field or button.
+        name: of the arrow, such as "up" or "down".
+        box: of the arrow, in screen space.
+        drawn: how well the picture shows it, 0 to 1; None: it was not found by the picture.
+    """
     of = owner.element
     does = ARROW_WORDS.get(name, ())
     element = Element(

@@ -20,7 +20,14 @@ class DrawnThings:
     def list_things(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
-        """See `hisa.grounder.base.ThingList`."""
+        """Returns the things with those that are only drawn; see `hisa.grounder.base.ThingList`.
+
+        Args:
+            things: known so far, from accessibility and read text.
+            observation: the look that they are on.
+            parts: whether arrows of fields are added.
+            drawn: whether shapes on the picture are searched.
+        """
         known = [
             replace(t, handle=find_slider_handle(t, observation)) if t.role == "slider" else t
             for t in things

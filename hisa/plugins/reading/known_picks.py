@@ -100,7 +100,14 @@ class KnownPicks:
     """See `hisa.grounder.base.SelfTest`."""
 
     def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
-        """Returns what `hisa doctor --grounder` found; a model that it never asked is not asked."""
+        """Returns what `hisa doctor --grounder` found; a model that it never asked is not asked.
+
+        Args:
+            key: of the model, its name first.
+            emit: gets the trust as an event.
+            events: of the run so far; a trust among them is returned.
+            command: measures the model, for the message.
+        """
         if trust := read_logged_trust("picks", key[0], events):
             return trust
         counts = recall_counts("picks", key)
@@ -114,7 +121,13 @@ class KnownPicks:
         return trust
 
     def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
-        """Returns the chance that `hisa doctor --grounder` found, as far as it was asked."""
+        """Returns the chance that `hisa doctor --grounder` found, as far as it was asked.
+
+        Args:
+            key: of the model, its name first.
+            emit: gets the trust as an event.
+            events: of the run so far; a trust among them is returned.
+        """
         if trust := read_logged_trust("points", key[0], events):
             return trust.right
         counts = recall_counts("points", key)
@@ -128,7 +141,14 @@ KNOWN_PICKS = KnownPicks()
 
 
 def log_trust(kind: Measured, model: str, trust: Trust, emit: Emit) -> None:
-    """Tell the log what a model is worth, and people where it is not asked."""
+    """Tells the log how far a model is trusted, and people if it is not asked.
+
+    Args:
+        kind: "picks" or "points".
+        model: its name.
+        trust: the measured trust.
+        emit: gets the events.
+    """
     verdict: GroundingVerdict = "distrusted" if trust.right is None else "trusted"
     emit(build_tried_event(_LOGGED[kind], model, verdict, score=trust.right, detail=trust.words))
     if trust.right is None:
@@ -138,7 +158,13 @@ def log_trust(kind: Measured, model: str, trust: Trust, emit: Emit) -> None:
 
 
 def read_logged_trust(kind: Measured, model: str, events: Iterable[Event]) -> Trust | None:
-    """Returns the trust that a run had in a model so far, where it had come to any."""
+    """Returns the trust in a model that a run has logged; None if it has logged none.
+
+    Args:
+        kind: "picks" or "points".
+        model: its name.
+        events: of the run so far.
+    """
     tries = (e for e in events if isinstance(e, GroundingTried) and e.by == model)
     figures = (e for e in tries if e.verdict in ("trusted", "distrusted"))
     figure = next((e for e in figures if e.description == _LOGGED[kind]), None)
@@ -178,7 +204,13 @@ def recall_counts(kind: Measured, key: Key) -> Counts | None:
 
 
 def store_counts(kind: Measured, key: Key, counts: Counts) -> None:
-    """Keep it beside the newest others; where that fails it is measured again."""
+    """Stores the counts of a model beside the newest others; if that fails, it is measured again.
+
+    Args:
+        kind: "picks" or "points".
+        key: of the model, its name first.
+        counts: of right and wrong answers.
+    """
     path = _counts_path(kind, key)
     with suppress(OSError):
         path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)

@@ -25,7 +25,13 @@ class LearnedRanker:
     """Goes by the trees of `hisa.plugins.reading.ranker`."""
 
     def choose(self, queries: tuple[Query, ...], scene: Scene, min_score: float) -> Choice:
-        """See `hisa.plugins.matching.base.Ranker`."""
+        """Returns the thing that is meant; see `hisa.plugins.matching.base.Ranker`.
+
+        Args:
+            queries: the readings of the description, the usual one last.
+            scene: the things on the screen.
+            min_score: least chance of the thing, 0 to 1.
+        """
         by_hand = by_hand_choice(queries, scene)
         chosen = by_hand.chosen
         if chosen is not None and _is_plain(queries[-1], chosen):

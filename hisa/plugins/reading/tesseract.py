@@ -83,7 +83,13 @@ class Tesseract:
     def read_text(
         self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
     ) -> tuple[Line, ...]:
-        """See `hisa.screen.ocr.read_text`."""
+        """Returns the lines on a picture; see `hisa.screen.ocr.read_text`.
+
+        Args:
+            screenshot: the picture.
+            box: the part to read, in pixels of the picture; None: all of it.
+            least: least confidence of a word, 0 to 1.
+        """
         full = BoundingBox(0, 0, screenshot.size.width, screenshot.size.height)
         part = full if box is None else BoundingBox(box.left, box.top, box.right, box.bottom)
         clipped = part.intersection(full)

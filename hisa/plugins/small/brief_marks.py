@@ -1,4 +1,4 @@
-"""The numbered list of the screen for a small model: 30 lines, what the task names first."""
+"""The numbered list of the screen for a small model: at most 30 lines, chosen by the task."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ __all__ = ["BriefMarks"]
 SHORT_MARKS = 30
 """Most entries of a list for a small model."""
 _SHORT_NAME = 40
-"""Characters of a name in such a list."""
+"""Most characters of a name in such a list."""
 
 
 class BriefMarks(Marks):
     """The numbered list in the form for small models.
 
     Args:
-        most: entries of a list.
+        most: most entries of a list.
     """
 
     def __init__(self, *, most: int = SHORT_MARKS) -> None:
@@ -56,10 +56,16 @@ class BriefMarks(Marks):
     def build_brief(
         self, task: Task, observation: Observation, room: int
     ) -> tuple[tuple[Mark, ...], int]:
-        """Returns a list of ``room`` tokens for a small model, and how many things it leaves out.
+        """Returns a list for a small model, and the number of things that it leaves out.
 
-        What the task's words name is kept first; texts that repeat the task stand last, where they
-        are taken for its targets least, and those that only label a field are told with it.
+        Things that the task's words name are kept first. Texts that repeat the task come last,
+        where they are least likely to be mistaken for targets. Texts that only label a field are
+        left out.
+
+        Args:
+            task: its words select the entries.
+            observation: the look.
+            room: most tokens of the list.
         """
         scene = open_scenery(observation)
         repeats = _find_repeating(scene, task)
@@ -96,9 +102,9 @@ class BriefMarks(Marks):
 
 
 def _find_repeating(scene: Scenery, task: Task) -> list[Thing]:
-    """The texts on the screen that repeat the task.
+    """Returns the texts on the screen that repeat the task.
 
-    One that the task quotes may be what it is about, and so may one of a few words.
+    Quoted and short ones are not among them: they may be the task's target.
     """
     task_text = plain(task.instruction)
     marked = set(map(plain, quotes(task.instruction)))
@@ -111,7 +117,7 @@ def _find_repeating(scene: Scenery, task: Task) -> list[Thing]:
 
 
 def _simplify(thing: Thing, repeats: Sequence[Thing]) -> Thing:
-    """The thing named by its text where it has no name, and not labelled by the task's words."""
+    """Returns a thing without labels from the task's own words, named by its text if nameless."""
     texts = list(map(words_of, repeats))
     labels = tuple(
         label
@@ -124,9 +130,9 @@ def _simplify(thing: Thing, repeats: Sequence[Thing]) -> Thing:
 
 
 def _weigh_task_words(things: Sequence[Thing], task: Task, scene: Scenery) -> Mapping[Thing, float]:
-    """Returns how much of the task's words each thing says; what stands around it counts half.
+    """Returns the weight of the task's words that each thing has; words around it count half.
 
-    A word that few things say tells more.
+    A word weighs more if few things have it.
     """
     task_words = tokens(task.instruction)
     own = {thing: task_words & tokens(describe_thing(thing)[:TEXT_CHARS]) for thing in things}
@@ -140,7 +146,7 @@ def _weigh_task_words(things: Sequence[Thing], task: Task, scene: Scenery) -> Ma
 
 
 def _line(thing: Thing, repeats: bool, rows: Mapping[Thing, str]) -> str:
-    """An entry for a small model: that a field is empty is told, and that a text is the task's."""
+    """Returns an entry for a small model, with marks such as "(empty)" for fields."""
     line = describe_thing(thing, _SHORT_NAME)
     if thing in rows:
         line = f"{line} {rows[thing]}"

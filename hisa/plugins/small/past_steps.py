@@ -1,6 +1,6 @@
-"""What was done and what is still to do, by the steps' lines, the task's words and the screen.
+"""Finds the steps done and left to do, from the step lines, the task's words and the screen.
 
-Plain rules for a model that is too small to work it out. What they cannot tell they leave out.
+These are plain rules for a model that is too small to find out; they leave out uncertain things.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
 _FIELDS = re.compile(r" \| (Thought|Description|Input|Result): ")
 _HEAD = re.compile(r"Step (\d+): (.*)")
 _NUMBER = re.compile(r"(?<![\w#.,:/-])-?\d+(?:[./:-]\d+)*(?: ?[AP]M\b|(?![\w.,:/%-]*\w))")
-"""A number, date, time or other row of digits."""
+"""A number, date, time or other sequence of digits."""
 _NO_CHANGE = "No visible change"
 _CLICKS = frozenset({"click", "press", "hotkey"})
 _VERBS = {"drag": "dragged", "click": "clicked", "scroll": "scrolled"}
 _TARGET, _RESULT, _INPUT = 50, 90, 50
-"""Characters of a step's parts, so that its line has some 40 tokens."""
+"""Most characters of a step's parts, so that its line has some 40 tokens."""
 _BETWEEN = 2
-"""Words between a field's name and what belongs into it."""
+"""Most words between a field's name and its value in the task."""
 _MOST, _WORDS = 4, 70
-"""Things that are told as still to do, and characters of each."""
+"""Most things listed as still to do, and most characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +51,26 @@ class Mark:
     name: str
     value: str
     box: BoundingBox
-    """In image space."""
+    """Its box, in image space."""
     is_text: bool = False
-    """Whether it is only there to be read."""
+    """Whether it is only text to read."""
     takes_text: bool = False
     """Whether it can be typed into."""
     is_line: bool = False
     """Whether it is a field of one line, whose text is replaced as a whole."""
     is_filled: bool = False
-    """Whether something stands in it."""
+    """Whether it has text."""
     is_off: bool = False
-    """Whether it is a tick that is not set."""
+    """Whether it is a box that is not ticked."""
     is_on: bool = False
-    """Whether it is a tick that is set, or what is selected of several."""
+    """Whether it is ticked, or selected from several."""
     repeats_task: bool = False
     """Whether it shows the task's own words."""
 
 
 @dataclass(frozen=True)
 class PastStep:
-    """A step as its line tells it."""
+    """A step, as read from its line."""
 
     step: str
     tool: str
@@ -81,7 +81,7 @@ class PastStep:
 
     @property
     def typed_text(self) -> str:
-        """Returns the text that was typed; empty: none."""
+        """The typed text; empty without typing."""
         return "".join(action.text for action in self.actions if isinstance(action, Write))
 
     @property
@@ -94,12 +94,12 @@ class PastStep:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it did something that could be seen."""
+        """Whether it had a visible effect."""
         return not self.result.startswith((_NO_CHANGE, "Failed"))
 
     @property
     def line(self) -> str:
-        """It in short, with the beginning of its result."""
+        """The step in short, with the beginning of its result."""
         target = excerpt(self.target, _TARGET)
         if self.typed_text:
             act = f'typed "{excerpt(self.typed_text, _INPUT)}"' + (
@@ -114,11 +114,11 @@ class PastStep:
 
     @property
     def has_clicked(self) -> bool:
-        """Whether it clicked without typing, or pressed keys; a scroll leaves a thing to do."""
+        """Whether it clicked without typing, or pressed keys; a scroll does not count."""
         return not self.typed_text and any(action.kind in _CLICKS for action in self.actions)
 
     def was_on(self, mark: Mark) -> bool:
-        """Whether it acted on what is listed there now: at its place, and by its name."""
+        """Whether it acted on this entry: at its place, and by its name."""
         name = _flat(mark.name.replace('"', "'"))[:30]
         named = not name or f'"{name}' in _flat(self.target)
         return named and any(mark.box.contains(point) for point in points(self.actions))
@@ -129,12 +129,12 @@ def _flat(text: str) -> str:
 
 
 def read_past_steps(lines: Sequence[str]) -> list[PastStep]:
-    """The steps of lines as `hisa.state.lines` writes them."""
+    """Reads steps from lines as `hisa.state.lines` writes them."""
     return [_read_past_step(line) for line in lines]
 
 
 def changed_nothing(steps: Sequence[PastStep]) -> bool:
-    """Whether acts were made, and none of them changed anything that could be seen."""
+    """Whether there were acts, and none of them had a visible effect."""
     acts = [step for step in steps if step.tool != "wait"]
     return bool(acts) and not any(step.has_changed for step in acts)
 
@@ -147,7 +147,7 @@ def _read_past_step(line: str) -> PastStep:
     source = fields.get("Input", "")
     try:
         actions = parse(source) if tool == "gui_action" else ()
-    except ActionRefused:  # a line that was cut to its limit
+    except ActionRefused:  # the line was cut to its limit
         actions = ()
     return PastStep(
         step, tool, fields.get("Description", ""), source, fields.get("Result", ""), actions
@@ -155,7 +155,7 @@ def _read_past_step(line: str) -> PastStep:
 
 
 def build_mark_lines(marks: Sequence[Mark], steps: Sequence[PastStep]) -> Iterator[str]:
-    """The lines of a list, each with the last step that acted on what it stands for."""
+    """Yields the lines of a list, each with the last step that acted on its entry."""
     for number, mark in enumerate(marks, 1):
         last = next((step for step in reversed(steps) if step.was_on(mark)), None)
         words = ""
@@ -166,10 +166,15 @@ def build_mark_lines(marks: Sequence[Mark], steps: Sequence[PastStep]) -> Iterat
 
 
 def list_to_do(instruction: str, marks: Sequence[Mark], steps: Sequence[PastStep]) -> list[str]:
-    """Returns what the task names and no step has done, in the order of its words.
+    """Returns what the task names and no step has done, in the order of the task's words.
 
-    Quoted texts and numbers that were neither typed nor are on the screen, and things on the screen
-    that it names and that were not acted on.
+    These are quoted texts and numbers that were not typed and are not on the screen, and named
+    things on the screen that were not acted on.
+
+    Args:
+        instruction: of the task.
+        marks: the entries of the list.
+        steps: done so far.
     """
     shown = [mark for mark in marks if not mark.repeats_task]
     missing: dict[int, str] = {}
@@ -200,19 +205,19 @@ def list_to_do(instruction: str, marks: Sequence[Mark], steps: Sequence[PastStep
 
 
 def _is_in_field(step: PastStep, marks: Sequence[Mark]) -> bool:
-    """Whether what was typed is not seen to be missing from its field."""
+    """Whether a step's text is still in its field, as far as the field is listed."""
     fields = (mark for mark in marks if mark.is_line and step.was_on(mark))
     return all(not step.typed_text or _holds(mark, step.typed_text) for mark in fields)
 
 
 def _holds(mark: Mark, text: str) -> bool:
-    """Whether a field holds a text; one that tells only that it is filled may."""
+    """Whether a field has a text, or may have it if only its being filled is known."""
     value = mark.value.casefold()
     return mark.is_filled and (not value or text.casefold() in value or value.endswith("…"))
 
 
 def _field_for(before: str, marks: Sequence[Mark]) -> str:
-    """The empty field that the words before a value name last, or the only one there is."""
+    """Returns words for the empty field named last before a value, or for the only field."""
     lines = [(at, mark) for at, mark in enumerate(marks, 1) if mark.is_line]
     empty = [(at, mark) for at, mark in lines if not mark.is_filled]
     flat = _flat(before)
@@ -226,7 +231,7 @@ def _field_for(before: str, marks: Sequence[Mark]) -> str:
 
 
 def _values(instruction: str) -> list[str]:
-    """The quoted texts and the numbers of a task."""
+    """Returns the quoted texts and the numbers of a task."""
     quoted = quotes(instruction)
     rest = instruction
     for value in quoted:
@@ -235,7 +240,7 @@ def _values(instruction: str) -> list[str]:
 
 
 def _find_targets(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, list[int], Mark]]:
-    """Yields as `_find_named`, but of things with one name only the one whose line fits, or all."""
+    """Yields as `_find_named`, but of things with the same name only those whose line fits best."""
     groups: dict[tuple[str, str], list[tuple[int, int, Mark]]] = {}
     for at, number, mark in _find_named(instruction, marks):
         groups.setdefault((mark.kind, _flat(mark.name)), []).append((at, number, mark))
@@ -247,9 +252,9 @@ def _find_targets(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int
 
 
 def _find_named(instruction: str, marks: Sequence[Mark]) -> Iterator[tuple[int, int, Mark]]:
-    """Yields what can be clicked and the task names: where in the task, number and thing.
+    """Yields clickable entries that the task names: the place in the task, number and entry.
 
-    A name counts as it is written where another differs from it by its capitals alone.
+    Letter case matters only if another name differs from it in case alone.
     """
     quoted = set(quotes(instruction))
     for number, mark in enumerate(marks, 1):

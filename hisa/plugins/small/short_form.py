@@ -1,8 +1,8 @@
-"""The short form of the planner's prompt, for small models: what bears on this step, little else.
+"""The short form of the planner's prompt, for small models: only what matters for this step.
 
-A file of its own beside the long form: the two share no sentence, since a small model follows a
-table and an example where a capable one follows rules. What both tell of the run is one state; what
-a reply may hold is one table, `hisa.plugins.small.short_reply.ACTIONS`.
+It is separate from the long form, with no sentence in common: a small model follows a table and an
+example, while a capable one follows rules. Both are made from the same state of the run. The
+actions of a reply are in one table, `hisa.plugins.small.short_reply.ACTIONS`.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from hisa.text.words import tokens
 __all__ = ["SHORT_TOKENS", "ShortForm"]
 
 SHORT_TOKENS = 374
-"""Most tokens of a turn, unless its other parts leave less than `_LEAST_LIST` to the list; 700 with
-the system prompt that ships."""
+"""Most tokens of a user message, unless its other parts leave less than `_LEAST_LIST` for the list;
+700 with the system prompt that ships."""
 _LEAST_LIST = 80
 _STEPS, _ADVICE, _REFINED, _TOOLS = 3, 60, 50, 90
-"""Steps that are told, and most tokens of other parts: what leaves the list its room."""
+"""Steps that are shown, and most tokens of other parts, so that there is room for the list."""
 _OUTPUT = 200
-"""Characters of what the newest step's tool printed."""
+"""Most characters of the newest step's output."""
 _SHARED = 2
-"""Words that a rule has in common with task and screen where it bears on them; one is chance."""
+"""Least words that a relevant rule has in common with task and screen; one may be chance."""
 _WINDOWS = 3
 
 
 class ShortForm:
-    """Asks in the short form, and reads what is answered.
+    """Asks in the short form, and reads the reply.
 
     Args:
-        marks: the numbered list that replies name places by.
+        marks: the numbered list, whose numbers replies use as targets.
         functions: the tools that fit a step, a few at most.
-        settings: of the planner; the prompt's file may name each of them.
-        constrain: whether the server is to hold replies to a schema of what is possible now.
+        settings: of the planner; the prompt's file may use each of them.
+        constrain: whether the server constrains replies to a schema of the possible actions.
     """
 
     def __init__(
@@ -65,15 +65,20 @@ class ShortForm:
     def ask(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[str, Schema | None]:
-        """The user turn's text and the schema of its answer; None: none is sent.
+        """Returns the text of the user message, and the schema of the reply or None.
 
-        What stays comes first, then what grows at its end, then what is new at each step; the list
-        has what the others leave of `SHORT_TOKENS`.
+        Parts that stay the same come first, then those that grow at the end, then those that are
+        new at each step. The list gets what the other parts leave of `SHORT_TOKENS`.
+
+        Args:
+            task: the task.
+            observation: the newest look.
+            view: of the run so far.
         """
         functions = self._functions(task, observation)
         past_steps = read_past_steps(
             [*view.lines[:-1], *view.steps[-1:]]
-        )  # the newest as it is parts now
+        )  # of the newest step, the line that still has all its parts
         self._changed_nothing = changed_nothing(past_steps)
         parts = {
             "task": guard_tags(task.instruction),
@@ -85,7 +90,7 @@ class ShortForm:
         }
         room = SHORT_TOKENS
         excess = estimate_tokens(sections(parts))
-        while excess > 0 and room > _LEAST_LIST:  # the list gives way, for it has the most
+        while excess > 0 and room > _LEAST_LIST:  # the list is the longest part, so it is cut
             room = max(_LEAST_LIST, room - excess)
             text = self._build_text(
                 task, observation, view, parts=parts, past_steps=past_steps, room=room
@@ -106,7 +111,7 @@ class ShortForm:
         past_steps: Sequence[PastStep],
         room: int,
     ) -> str:
-        """The user turn with a list of so many tokens, after what does not depend on the list."""
+        """Returns the user message, with a list of ``room`` tokens after the other parts."""
         self._marks, left_out = self._listing.build_brief(task, observation, room)
         rest = [f"({left_out} more are not listed.)"] if left_out else []
         listed = [*_windows(observation), *build_mark_lines(self._marks, past_steps), *rest]
@@ -122,10 +127,10 @@ class ShortForm:
         )
 
     def read(self, reply: str) -> ToolCall:
-        """The call of a reply.
+        """Returns the call for a reply.
 
         Raises:
-            InvalidReply: what is wrong and what is allowed.
+            InvalidReply: the message says what is wrong and what is allowed.
         """
         call = parse_short(reply, self._marks)
         if call.tool == "termination" and self._changed_nothing:
@@ -136,12 +141,12 @@ class ShortForm:
         return call
 
     def correction(self, error: str) -> str:
-        """Returns the message on a reply that cannot be used."""
+        """Returns the message about a reply that cannot be used."""
         return render("planner_short_correction", error=error, actions=", ".join(ACTIONS))
 
 
 def _windows(observation: Observation) -> Iterator[str]:
-    """Several windows by their titles, the active one first."""
+    """Yields a line with the titles of the windows if there are several, the active one first."""
     if len(observation.windows) < 2:
         return
     ranked = sorted(observation.windows, key=lambda window: not window.active)[:_WINDOWS]
@@ -149,7 +154,7 @@ def _windows(observation: Observation) -> Iterator[str]:
 
 
 def _tool_lines(functions: Sequence[Schema]) -> str:
-    """The tools of a step, each with its arguments, as far as there is room."""
+    """Returns the tools of a step with their arguments, as many as fit into `_TOOLS` tokens."""
     lines: list[str] = []
     for function in functions:
         fields = ", ".join(function["parameters"].get("properties", {}))
@@ -162,7 +167,7 @@ def _tool_lines(functions: Sequence[Schema]) -> str:
 
 
 def _pick_advice(advice: str, known_text: str) -> str:
-    """The rules and lessons that speak of the task or of what is listed."""
+    """Returns the rules and lessons that share words with the task or the list."""
     words = frozenset().union(*map(tokens, known_text.splitlines()))
     lines = [line for line in advice.splitlines() if len(tokens(line) & words) >= _SHARED]
     while lines and estimate_tokens("\n".join(lines)) > _ADVICE:
@@ -171,7 +176,7 @@ def _pick_advice(advice: str, known_text: str) -> str:
 
 
 def _older(view: StateView) -> str:
-    """The beginning of the summary, where it tells of steps that no line does."""
+    """Returns the beginning of the summary, if there are steps that no line shows."""
     return prefix_within(view.refined, _REFINED) if len(view.lines) > _STEPS else ""
 
 

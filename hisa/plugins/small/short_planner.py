@@ -1,4 +1,4 @@
-"""The kind of planner that small models are asked by: ``short`` of ``hisa.planners``."""
+"""The planner kind for small models: ``short`` in ``hisa.planners``."""
 
 from __future__ import annotations
 
@@ -14,19 +14,32 @@ __all__ = ["SHORT", "ShortPlanner"]
 
 
 class ShortPlanner(PlannerKind):
-    """Shows what bears on this screen and task, and takes one action by a number of the list."""
+    """The planner kind with the short prompt; a reply is one action on a number of the list."""
 
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings | None:
-        """See `PlannerKind`: the list is always shown."""
+        """Returns the planner's settings, so that the list is always shown; see `PlannerKind`.
+
+        Args:
+            settings: of the planner.
+            profile: of the model; without pictures, it sees the elements only.
+            lists: whether a numbered list of the screen can be made and read.
+            is_named: whether the settings name this kind, and not the profile.
+
+        Returns:
+            The settings; None if they do not fit and the kind is not named.
+
+        Raises:
+            ConfigError: the settings do not fit although they name this kind.
+        """
         if not lists or settings.sequence > 1:
             if not is_named:
                 return None
             raise ConfigError(
-                "planner.kind = 'short' names one action a reply, by a number of the screen's "
-                "list: it takes no planner.sequence above 1, no planner that points by itself or "
-                "has a form of its own, and a screen that tells its elements",
+                "planner.kind = 'short' takes one action per reply, on a number of the screen's "
+                "list: it needs planner.sequence = 1, a screen that lists its elements, and no "
+                "planner that points by itself or has its own form",
                 fix="--set planner.kind=chat, or --set planner.sequence=1",
             )
         if not profile.sees_pictures:
@@ -35,7 +48,7 @@ class ShortPlanner(PlannerKind):
         return settings.model_copy(update={"sees": sees})
 
     def marks(self) -> BriefMarks:
-        """The list of at most 30 lines."""
+        """Returns the list, of at most 30 lines."""
         return BriefMarks()
 
     def open(self, parts: PlannerParts) -> GlobalPlanner:

@@ -1,7 +1,7 @@
-"""A small model's reply: one action of a table, of which prompt, schema and parser are made.
+"""A small model's reply: one action of a table from which prompt, schema and parser are made.
 
-``{"thought": …, "action": "type", "element": 3, "text": "Ada"}`` becomes the same call as the long
-form makes of PyAutoGUI source. A pure function of the reply's text and the list that it names.
+``{"thought": …, "action": "type", "element": 3, "text": "Ada"}`` gives the same call as PyAutoGUI
+source in the long form. This is a pure function of the reply's text and the list.
 """
 
 from __future__ import annotations
@@ -48,27 +48,27 @@ ACTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "done": (("text",), "what was done, or the answer"),
     "impossible": (("text",), "why"),
 }
-"""Each action with the fields that it takes and what the prompt says of them."""
+"""Each action with the fields that it takes and the prompt's words about them."""
 _TOOLS = {"done": "termination", "impossible": "infeasible", "wait": "wait"}
 _KEYS = (
     "enter", "tab", "escape", "backspace", "delete", "space", "up", "down", "left", "right", "home",
     "end", "page up", "page down", "ctrl+a", "ctrl+c", "ctrl+v", "ctrl+x", "ctrl+z", "ctrl+s",
     "ctrl+f", "ctrl+n", "ctrl+o", "ctrl+w", "alt+f4", "f2", "f5",
 )  # fmt: skip
-"""Those that a server which holds to a schema lets through."""
+"""The keys that a server with a schema allows."""
 _THOUGHT, _TEXT = 100, 300
 _TEXTS = {"press": text(0, *_KEYS), "scroll": text(0, "up", "down")}
 _ELEMENT_NUMBER = re.compile(r"(?:element)?[\s:#]*(\d{1,5})\b", re.IGNORECASE)
 _NAME = 24
-"""Characters of an element's name in a reply."""
+"""Most characters of an element's name in a reply."""
 _TIMES = 20
-"""Presses of a key in one step."""
+"""Most presses of a key in one step."""
 _SCROLL, _WAIT = 5, 2
-"""Wheel clicks and seconds; as people take them."""
+"""Wheel clicks of a scroll, and seconds of a wait, as people do them."""
 
 
 def action_lines() -> Iterator[str]:
-    """The actions as the prompt tells them, one a line; those that take the same stand together."""
+    """Yields the prompt's lines about the actions; actions with the same fields share a line."""
     by_fields: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for name, takes in ACTIONS.items():
         by_fields.setdefault(takes, []).append(name)
@@ -80,12 +80,12 @@ def action_lines() -> Iterator[str]:
 def build_short_schema(
     marks: Sequence[Mark], tools: Sequence[Schema], *, ends: bool = True
 ) -> Schema:
-    """The schema of a reply: the actions that are possible, with the elements that they can take.
+    """Returns the schema of a reply: the possible actions, with the elements that each can take.
 
     Args:
-        marks: what is listed.
-        tools: offered besides, as `hisa.planner.call_schema.Functions` returns them.
-        ends: whether the task may be called done now.
+        marks: the entries of the list.
+        tools: also offered, as `hisa.planner.call_schema.Functions` returns them.
+        ends: whether the reply may be "done".
     """
     every = list(range(1, len(marks) + 1))
     typed = [number for number in every if marks[number - 1].takes_text]
@@ -97,7 +97,7 @@ def build_short_schema(
         if "element" in fields and not numbers:
             if name != "type":
                 continue
-            fields = ("text",)  # what has the focus is typed into
+            fields = ("text",)  # types into the focused element
         element = text(0, *(_build_element_name(number, marks[number - 1]) for number in numbers))
         kinds = {"element": element, "to": element, "text": _TEXTS.get(name, text(_TEXT))}
         kinds["times"] = {"type": "integer", "enum": list(range(1, _TIMES + 1))}
@@ -114,17 +114,16 @@ def build_short_schema(
 
 
 def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
-    """Check a reply.
+    """Checks a reply, and returns its call.
 
-    Prose around the object, numbers as texts and fields that an action does not take are
-    tolerated.
+    Tolerates prose around the object, numbers as texts, and fields that an action does not take.
 
     Args:
-        reply: what the model said.
-        marks: the list that its numbers are of.
+        reply: the model's text.
+        marks: the entries of the list, to which its numbers refer.
 
     Raises:
-        InvalidReply: what is wrong and what is allowed.
+        InvalidReply: the message says what is wrong and what is allowed.
     """
     if len(reply) > MAX_REPLY:
         raise InvalidReply(f"the reply is {len(reply)} characters; at most {MAX_REPLY}")
@@ -132,7 +131,7 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
     action = str(fields.get("action") or fields.get("tool") or "").strip()
     thought = str(fields.get("thought") or "")
     if action in ACTIONS and isinstance(value := fields.get("input"), dict):
-        fields = {**fields, **value}  # a call that the server told apart
+        fields = {**fields, **value}  # a call that the server split into name and arguments
     if not action:
         raise InvalidReply(f"key 'action' is missing; actions are {', '.join(ACTIONS)}")
     if action not in ACTIONS:
@@ -156,12 +155,12 @@ def parse_short(reply: str, marks: Sequence[Mark]) -> ToolCall:
 
 
 def _build_element_name(number: int, mark: Mark) -> str:
-    """An element as a reply names it: a model that spells the name takes the right number."""
+    """Returns an element's name in a reply; spelling it makes a model take the right number."""
     return f"{number} {excerpt(mark.name or mark.kind, _NAME)}"
 
 
 def _read_number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> int:
-    """The number of an element, which a model may have written as a text."""
+    """Returns the number of an element, which may be written as a text."""
     match = _ELEMENT_NUMBER.match(str(fields.get(key, "")))
     number = int(match[1]) if match else 0
     if 1 <= number <= len(marks):
@@ -171,10 +170,10 @@ def _read_number(fields: Mapping[str, Any], key: str, marks: Sequence[Mark]) -> 
 
 
 def _actions(action: str, words: str, mark: Mark | None, *, times: int) -> tuple[Action, ...]:
-    """Returns what an action does.
+    """Returns the GUI actions of an action in a reply.
 
     Raises:
-        ActionRefused: the text is none that can be typed, pressed or scrolled.
+        ActionRefused: the text cannot be typed, pressed or scrolled.
     """
     if action in _CLICKS:
         return (_CLICKS[action],)

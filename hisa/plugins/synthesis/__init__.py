@@ -1,7 +1,7 @@
-"""Tasks made from the desktop itself, and proved: explore, synthesise, check (OS-Genesis, 3.1-3.2).
+"""Makes tasks from the desktop itself and proves them (OS-Genesis, 3.1-3.2).
 
-A *triple* is a state, an act and the state after it; the *frontier* the acts that nobody tried
-yet; a *mutant* a near miss of the right end. Start with `records.py`.
+A *triple* is a state, an act and the state after it. The *frontier* holds the acts that have not
+been tried yet. A *mutant* is a near miss of the right end. Start with `records.py`.
 """
 
 from hisa.machine.plugins import Command
@@ -15,7 +15,7 @@ EXPLORE = Command(
 )
 SYNTH = Command(
     "hisa.plugins.synthesis.cli.synth:synth",
-    "Make tasks of what was explored, and prove them.",
+    "Make tasks from what was explored, and prove them.",
     after="explore",
 )
 DATA = Command(

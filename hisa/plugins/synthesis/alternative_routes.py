@@ -1,6 +1,6 @@
-"""Other right ways to a candidate's end: by keys, pasted, at another place.
+"""Other right ways to a candidate's end: by keys, by pasting, by another control.
 
-A check that takes only the way that exploration went is no check of the task.
+A check that passes only for the way that exploration took does not check the task.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from hisa.screen.roles import MULTI_LINE
 __all__ = ["Way", "other_ways"]
 
 Way = Callable[[ProofDesktop], Awaitable[str]]
-"""Goes the way on a desktop that is as at the start; returns what was done, in short.
+"""Takes the way on a desktop in its start state; returns a short text of what was done.
 
-Raises `ActFailed` or `ToolFailed` where it cannot be gone.
+Raises `ActFailed` or `ToolFailed` if the way cannot be taken.
 """
 _IN_MENUS = MENU_ITEMS | {"menu"}
 _BY_SPACE = frozenset({"push button", "check box", "toggle button", "link"})
 _BY_ARROWS = frozenset({"table cell", "icon", "list item", "radio button", "page tab"})
 _GROUPS = frozenset({"table", "tree table", "list", "list box", "layered pane", "tree"})
 _SHORTCUT = re.compile(r"\(((?:(?:Ctrl|Alt|Shift)\+)*(?:[A-Z0-9]|F[0-9]{1,2}))\)\s*$", re.I)
-_STEPS = 30  # keys at most until an item or a control must have been reached
+_STEPS = 30  # most keys pressed to reach an item or a control
 _ARROWS = ("home", *["down"] * 8, "home", *["right"] * 8)  # keys that go through a list or a table
-_REST = 0.3  # seconds for a menu or a focus to be drawn after a key
+_REST = 0.3  # seconds after a key for a menu or the focus to be drawn
 
 
 def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[str, Way]]:
-    """Ways to try, in order; one that passes is enough."""
+    """Yields the ways to try, with their kinds, in order; one that passes is enough."""
     by_keys = _BY_SPACE | _BY_ARROWS | MENU_ITEMS
     if any("click" in act.kind and act.role in by_keys for act in candidate.acts):
         yield "keyboard", _by_keys
@@ -52,7 +52,7 @@ def other_ways(candidate: Candidate, exploration: Exploration) -> Iterator[tuple
 
 
 def _by_other_control(candidate: Candidate, exploration: Exploration) -> Iterator[tuple[Act, ...]]:
-    """Acts by which exploration came to the same changes, each ending with another control."""
+    """Yields other acts that made the same changes, each ending with another control."""
     used = {act.key for act in candidate.acts}
     for triple in exploration.triples:
         facts, elements = triple.differences.facts, triple.differences.elements
@@ -70,7 +70,7 @@ async def _by_acts(acts: tuple[Act, ...], desktop: ProofDesktop) -> str:
 
 
 async def _by_keys(desktop: ProofDesktop) -> str:
-    """The acts with menus by F10 and arrows, and controls by Tab, arrows and space."""
+    """Does the acts by keys: menus by F10 and arrows, controls by Tab, arrows and space."""
     environment, acts = desktop.environment, list(desktop.candidate.acts)
     replaced: list[str] = []
     while acts:
@@ -87,19 +87,19 @@ async def _by_keys(desktop: ProofDesktop) -> str:
         else:
             await replay(environment, [act])
     if not replaced:
-        raise ActFailed("nothing of it can be done by keys alone")
+        raise ActFailed("none of its acts can be done by keys")
     return "; ".join(replaced)
 
 
 async def _by_pasting(desktop: ProofDesktop) -> str:
-    """The acts, with texts from the clipboard where they were typed."""
+    """Does the acts, and pastes texts from the clipboard instead of typing them."""
     for act in desktop.candidate.acts:
         if act.kind != "type":
             await replay(desktop.environment, [act])
             continue
         copy = f"printf %s {shlex.quote(act.text)} | xclip -selection clipboard >/dev/null 2>&1"
         if (await desktop.environment.execute(copy)).exit_code:
-            raise ToolFailed("the clipboard takes no text")
+            raise ToolFailed("the clipboard accepts no text")
         click = act.model_copy(update={"kind": "click", "text": "", "keys": ()})
         observation = await replay(desktop.environment, [click] if act.role else [])
         field = find(act, observation) if act.role else None
@@ -119,7 +119,7 @@ async def _press(environment: Environment, *keys: str) -> Observation:
 async def _reach(
     environment: Environment, observation: Observation, act: Act, keys: Sequence[str]
 ) -> tuple[Observation, bool]:
-    """Press keys until the keyboard is on the act's element; the last look, and whether it is."""
+    """Presses keys until the act's element has the focus; returns the last look, and if it has."""
     for key in (*keys, ""):
         for element in observation.elements or ():
             same = element.role == act.role and read_name(element) == act.name
@@ -131,13 +131,13 @@ async def _reach(
 
 
 async def _by_menu(environment: Environment, path: list[Act]) -> str:
-    """Open the menu bar, go to each of the path, and enter."""
+    """Opens the menu bar, goes to each item of the path, and presses Enter on the last."""
     observation = await _press(environment, "f10")
     for depth, act in enumerate(path):
         key = "down" if depth else "right"
         observation, is_reached = await _reach(environment, observation, act, [key] * _STEPS)
         if not is_reached:
-            raise ActFailed(f'{key} does not come to the {act.role} "{act.name}"')
+            raise ActFailed(f'{key} does not reach the {act.role} "{act.name}"')
         if act.role != "menu":
             await _press(environment, "enter")
         elif depth:
@@ -146,21 +146,21 @@ async def _by_menu(environment: Environment, path: list[Act]) -> str:
 
 
 async def _by_list(environment: Environment, box: Act, option: Act) -> str:
-    """Open a list, go to an option by arrows, and enter."""
+    """Opens a list, goes to an option by arrows, and presses Enter."""
     observation = await replay(environment, [box])
     _, is_reached = await _reach(
         environment, observation, option, [*["up"] * 9, *["down"] * _STEPS]
     )
     if not is_reached:
-        raise ActFailed(f'arrows do not come to the {option.role} "{option.name}"')
+        raise ActFailed(f'arrows do not reach the {option.role} "{option.name}"')
     await _press(environment, "enter")
     return f'arrows, enter: "{option.name}"'
 
 
 async def _by_tab(environment: Environment, act: Act) -> str:
-    """Go to a control by Tab and press space; to one of a list by arrows, and enter opens it.
+    """Goes to a control by Tab and presses space; in a list it goes by arrows, and Enter opens.
 
-    A shortcut that the control's name or description ends with, as "Bold (Ctrl+B)", is taken.
+    If the control's name or description ends with a shortcut, as in "Bold (Ctrl+B)", presses that.
     """
     observation = await environment.observe(elements=True, settle=_REST)
     element = find(act, observation)
@@ -180,4 +180,4 @@ async def _by_tab(environment: Environment, act: Act) -> str:
                     await _press(environment, key)
                 return f'tab, {"arrows" if keys else key}: "{act.name}"'
         observation = await _press(environment, "tab")
-    raise ActFailed(f'tab does not come to the {act.role} "{act.name}"')
+    raise ActFailed(f'tab does not reach the {act.role} "{act.name}"')

@@ -1,8 +1,8 @@
-"""Checks of task files, made from what changed and nothing else: no act is known here.
+"""Checks of task files, made from the changes alone: the acts are not known here.
 
-Every value that an effect set is asked for, in the form that the machine keeps it; forms that mean
-the same pass as well: a truth in any case, 5.0 for 5, a blank at the end of a text. Files are read
-by parts of the program that reads facts, which tests hold to what real programs write.
+A check compares every value that an effect set, in the form that the machine stores. Forms with the
+same meaning pass as well: "True" for "true", 5.0 for 5, a blank at the end of a text. Files are
+read by parts of the program that reads facts, which tests compare with what real programs write.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hisa.plugins.synthesis.records import Change, Effect, ElementChange
 
 __all__ = ["check_of"]
 
-_MOST = 60  # changes beyond which an effect is no one thing that a person asks for
+_MOST = 60  # changes of an effect; with more, it is not one thing that a person would ask for
 _MOST_ELEMENTS = 4
 _CHECKED = ("checked", "pressed", "expanded", "selected")
 _READERS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "ini": ("ini(content(path).decode('utf-8', 'replace'))", (Cut, ini)),
     "document": ("dict(document(content(path)))", (guest_documents,)),
 }
-"""By the kind of fact: an expression for all items of a file, and the parts that it needs."""
+"""For each kind of fact: an expression that reads a file's items, and the parts that it needs."""
 _SHOW = """
 import json, os, re, sys
 from xml.etree import ElementTree
@@ -45,14 +45,14 @@ class _Uncheckable(Exception):
 
 
 def check_of(effect: Effect) -> tuple[dict[str, Any], ...] | str:
-    """The checks that hold once an effect has come about, or why none can be made.
+    """Returns checks that pass once an effect has come about, or why none can be made.
 
-    Returns checks of HiSA's own task files; all must hold.
+    They are checks as in HiSA's own task files, all of which must pass.
     """
     if len(effect.changes) > _MOST:
         return f"{len(effect.changes)} values changed, more than {_MOST}"
     if not effect.changes:
-        return _of_elements(effect.elements) or "nothing changed that a check can ask for"
+        return _of_elements(effect.elements) or "nothing changed that a check can test"
     groups: dict[tuple[str, str], list[Change]] = defaultdict(list)
     for change in effect.changes:
         groups[change.fact.kind, change.fact.place].append(change)
@@ -73,11 +73,11 @@ def _of_place(
         return [_file(change, everything) for change in changes]
     for change in changes:
         if (change.after or "").startswith("… "):
-            raise _Uncheckable(f"{place} {change.fact.item} holds more than a check compares")
+            raise _Uncheckable(f"{place} {change.fact.item} is longer than a check can compare")
         if _plain(kind, change.after).strip() == _plain(kind, change.before).strip():
-            raise _Uncheckable(f"{place}: only blanks or the form of a value changed")
+            raise _Uncheckable(f"{place}: only blanks or the format of a value changed")
         if kind == "text" and change.after is None:
-            raise _Uncheckable(f"{place} is longer than a check compares, or no text now")
+            raise _Uncheckable(f"{place} is longer than a check can compare, or no longer a text")
     if kind == "text":
         return [{"file": place, "equals": change.after} for change in changes]
     if kind == "document":
@@ -100,7 +100,7 @@ def _build_print_check(kind: str, place: str, changes: Sequence[Change]) -> dict
 
 
 def _plain(kind: str, value: str | None) -> str:
-    """A value as the programs of checks print it."""
+    """Returns a value as a check's program prints it."""
     if value is None:
         return "(no file)" if kind == "text" else ""
     return plain(value)
@@ -114,7 +114,7 @@ def _file(change: Change, everything: Sequence[Change]) -> dict[str, Any]:
         return {"command": f"test -d {path} && echo folder", "equals": "folder"}
     words = value.split()
     if words[0] != "file" or len(words) < 4:
-        raise _Uncheckable(f"of {change.fact.place} nothing is known but that it is there")
+        raise _Uncheckable(f"nothing is known about {change.fact.place} except that it exists")
     if any(other.before == value and other.after is None for other in everything):  # moved
         return {"command": f"sha256sum < {path} | cut -c 1-16", "equals": words[2]}
     head = f"head -c 4 -- {path} | od -An -tx1 | tr -d ' \\n'"
@@ -122,7 +122,7 @@ def _file(change: Change, everything: Sequence[Change]) -> dict[str, Any]:
 
 
 def _of_elements(changes: Sequence[ElementChange]) -> tuple[dict[str, Any], ...]:
-    """Checks of the first sort that there is: what is there now before what is not any more."""
+    """Returns checks of the best sort that applies: what came is better than what went."""
     sorts: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
         if change.what == "value" and change.after.strip():

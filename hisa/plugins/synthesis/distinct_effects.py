@@ -1,4 +1,4 @@
-"""Effects: the distinct things that the acts of an exploration bring about."""
+"""Effects: the distinct changes that the acts of an exploration bring about."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from hisa.state.refusals import is_refusal
 __all__ = ["WINDOWS", "distinct_effects", "select_essential"]
 
 WINDOWS = frozenset({"dialog", "alert", "file chooser", "frame", "window", "color chooser"})
-"""Roles whose coming says more than that of what they hold."""
+"""Roles of windows: if one comes, the elements inside it need no mention."""
 _PASSING = frozenset(
     {"menu", "menu item", "check menu item", "radio menu item", "tearoff menu item", "popup menu"}
     | {"tool tip", "status bar", "scroll bar", "separator"}
 )
-"""Roles that come and go while something is done, and are no end of it."""
+"""Roles that come and go along the way, and are not a result in themselves."""
 _MOST_ELEMENTS = 40
 _OF_A_MOMENT = re.compile(r"\d\u200e?[:∶]\d\d|\d{10}|[0-9a-f]{24}")
-"""Names of elements such as the time of a file."""
+"""Matches names that change with time, such as the time of a file."""
 _OF_THIS_MACHINE = re.compile(
     r"""(?x) (?<!\d)1[5-9]\d{8}(\d{3}|\d{6})?(?!\d) | (?<!\d)13[3-9]\d{14}(?!\d)
     | \d{4}-\d\d-\d\d[T ]\d\d:\d\d | [0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}
     | (?<![0-9a-f])[0-9a-f]{24,} | (^|[._/-])pid\b | /(tmp|run|proc)/ | :\d{4,5}/
     """
 )
-"""Times, process numbers, random names, ports: no two machines agree on them."""
+"""Times, process numbers, random names and ports, which differ between machines."""
 
 
 def distinct_effects(exploration: Exploration) -> list[Effect]:
-    """The effects of an exploration but for noise, in the order in which they were first seen."""
+    """Returns the effects of an exploration without noise, in the order of their first triple."""
     triples = [triple for triple in exploration.triples if not triple.failed]
     noise = Noise()
     for triple in triples:
@@ -62,10 +62,10 @@ def distinct_effects(exploration: Exploration) -> list[Effect]:
 
 
 def select_essential(changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes that are the point: a made file's text, not that there is a file as well.
+    """Returns the changes that matter: a new file's text, not also the fact that the file exists.
 
-    Left out are values of this machine alone, files of which only a hash changed, folders of
-    programs, and folders that hold something else that was made.
+    Leaves out values that belong to this machine alone, files of which only a hash changed, folders
+    of programs, and folders that hold something else that is new.
     """
     relevant = [c for c in changes if not _is_only_here(c)]
     changed = {c.fact.place for c in relevant if c.fact.kind != "file" and c.after is not None}
@@ -86,7 +86,7 @@ def select_essential(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def _is_only_here(change: Change) -> bool:
-    """Whether a change holds a value of this machine; of documents in the open nothing is one."""
+    """Whether a change holds a value of this machine alone; never for documents not hidden."""
     fact = change.fact
     if "/." not in fact.place and fact.kind not in ("gsettings", "file"):
         return False
@@ -95,15 +95,16 @@ def _is_only_here(change: Change) -> bool:
 
 
 def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
-    """Whether a change is an end that a fresh start does not have.
+    """Whether a change is a result that a fresh start does not have.
 
-    Menus open and close, and what went where an act before had brought it is back to the start.
+    Menus open and close; an element that an earlier act had brought and that went is back as at the
+    start.
     """
     if change.role in _PASSING or _OF_A_MOMENT.search(change.name):
         return False
     message = {"came": change.name, "value": change.after}.get(change.what, "")
     if is_refusal(message) or (change.role == "alert" and change.what == "came"):
-        return False  # what says that something went wrong is nobody's goal
+        return False  # a message that something went wrong is not a goal
     present = [e for e in start if e.role == change.role and change.name in ("", read_name(e))]
     if change.what in ("came", "went"):
         return bool(present) == (change.what == "went")
@@ -118,7 +119,7 @@ def _stays(change: ElementChange, start: Sequence[Element]) -> bool:
 def _select_lasting(
     changes: Iterable[ElementChange], start: Sequence[Element]
 ) -> tuple[ElementChange, ...]:
-    """Windows that came or went, else what else of the screen changed, in an order of its own."""
+    """Returns the windows that came or went, or else the other changes; sorted."""
     stays = [change for change in changes if _stays(change, start)]
     stays.sort(key=lambda c: (c.what, c.role, c.name, c.after))
     came, went = ({c.role for c in stays if c.what == kind} for kind in ("came", "went"))

@@ -1,4 +1,4 @@
-"""The folder of an exploration: what was seen and done, appended as it happens, and read back."""
+"""The folder of an exploration: states and triples, appended as they happen, and read back."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Record = TypeVar("Record", bound=BaseModel)
 
 
 def read_records(path: Path, kind: type[Record]) -> list[Record]:
-    """The records of a file of JSON lines; none where there is no file.
+    """Returns the records in a file of JSON lines; an empty list if there is no file.
 
-    Raises: UsageError where a line is none of them.
+    Raises: UsageError if a line is not a record of this kind.
     """
     try:
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
@@ -47,7 +47,16 @@ def append_record(file: AppendOnlyFile, record: BaseModel) -> None:
 
 
 def keep_look(observation: Observation, images: Path, elements: Path) -> tuple[Path, Path]:
-    """Keep the picture and the elements of a look in folders; the files, named by their hashes."""
+    """Stores the picture and the elements of a look in files named by their hashes.
+
+    Args:
+        observation: the look.
+        images: folder for the picture, a PNG.
+        elements: folder for the elements, as JSON; may be the same folder.
+
+    Returns:
+        The two files.
+    """
     plain = json.dumps([plain_element(element) for element in observation.elements or ()]).encode()
     image = images / f"{observation.screenshot.sha256}.png"
     listed = elements / f"{hashlib.sha256(plain).hexdigest()}.json"
@@ -58,10 +67,10 @@ def keep_look(observation: Observation, images: Path, elements: Path) -> tuple[P
 
 @contextmanager
 def working_in(lock_file: Path) -> Iterator[None]:
-    """Hold a lock file. Raises: UsageError where another process has it."""
+    """Holds a lock file. Raises: UsageError if another process holds it."""
     if (lock := Lock.take(lock_file)) is None:
-        message = f"{lock_file.parent}: process {Lock.holder(lock_file)} is at work there"
-        raise UsageError(message, fix="wait for it")
+        message = f"{lock_file.parent}: process {Lock.holder(lock_file)} is working there"
+        raise UsageError(message, fix="wait until it ends")
     try:
         yield
     finally:
@@ -69,9 +78,9 @@ def working_in(lock_file: Path) -> Iterator[None]:
 
 
 def run_alone(work: Callable[[], Coroutine[Any, Any, Done]], lock_file: Path) -> Done | None:
-    """Run work while holding a lock file; None where Ctrl-C or SIGTERM ended it.
+    """Runs work while holding a lock file; returns None if Ctrl-C or SIGTERM ended it.
 
-    Raises: UsageError where another process has the file.
+    Raises: UsageError if another process holds the file.
     """
 
     async def stoppable() -> Done:
@@ -87,11 +96,11 @@ def run_alone(work: Callable[[], Coroutine[Any, Any, Done]], lock_file: Path) ->
 
 
 _read_cached_elements = lru_cache(maxsize=2000)(read_elements)
-"""The files are named by what is in them, so they do not change."""
+"""Safe to cache: the files are named by their content's hash, so they never change."""
 
 
 class Exploration:
-    """What is known of a subject: states, and the triples between them."""
+    """What is known about a subject: states, and the triples between them."""
 
     def __init__(self, folder: Path, subject: Subject) -> None:
         self.folder = folder
@@ -103,10 +112,10 @@ class Exploration:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """An exploration to read. Raises: UsageError where there is none, or it is damaged."""
+        """Opens an exploration to read. Raises: UsageError if there is none, or it is damaged."""
         path = folder / "subject.json"
         if not path.exists():
-            raise UsageError(f"{folder}: nothing was explored there", fix="hisa explore APP -o DIR")
+            raise UsageError(f"{folder}: no exploration there", fix="hisa explore APP -o DIR")
         try:
             return cls(folder, Subject.model_validate_json(path.read_text("utf-8")))
         except (OSError, ValueError) as error:
@@ -114,15 +123,17 @@ class Exploration:
 
     @classmethod
     def create(cls, folder: Path, subject: Subject) -> Self:
-        """An exploration to add to: a new one, or one of the same subject, continued.
+        """Opens an exploration to add to: a new one, or an earlier one of the same subject.
 
-        Raises: UsageError where the folder holds another one, or somebody is at work in it.
+        Raises: UsageError if the folder holds another subject's, or a process is working in it.
         """
         (folder / "images").mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
         (folder / "elements").mkdir(PRIVATE_FOLDER, exist_ok=True)
         lock = Lock.take(folder / ".lock")
         if lock is None:
-            raise UsageError(f"{folder}: process {Lock.holder(folder / '.lock')} explores into it")
+            raise UsageError(
+                f"{folder}: process {Lock.holder(folder / '.lock')} is exploring there"
+            )
         path = folder / "subject.json"
         if path.exists() and (stored_name := cls.open(folder).subject.name) != subject.name:
             lock.release()
@@ -137,7 +148,7 @@ class Exploration:
         return exploration
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Closes the files and releases the folder's lock."""
         for file in self._files.values():
             file.close()
         if self._lock:
@@ -145,11 +156,11 @@ class Exploration:
 
     @property
     def root(self) -> str:
-        """The state of a fresh start: the first that was seen; empty where nothing was."""
+        """The id of the state after a fresh start, the first one seen; empty if there is none."""
         return next(iter(self.states), "")
 
     def numbers(self) -> dict[str, str | float]:
-        """Counts and rates; ``without_effect`` and ``lasting`` are shares of the acts done."""
+        """Returns counts and shares; ``without_effect`` and ``lasting`` are shares of the acts."""
         acts = [triple for triple in self.triples if not triple.failed]
         count = max(1, len(acts))
         return {
@@ -163,35 +174,38 @@ class Exploration:
         }
 
     async def keep(self, observation: Observation) -> tuple[str, str]:
-        """Keep the picture and the elements of a look; their hashes, for a `State`."""
+        """Stores the picture and the elements of a look; returns their hashes, for a `State`."""
         folders = self.folder / "images", self.folder / "elements"
         image, elements = await asyncio.to_thread(keep_look, observation, *folders)
         return image.stem, elements.stem
 
     def add_state(self, state: State) -> None:
-        """Write a state down, once."""
+        """Appends a state, unless it is known."""
         if state.id not in self.states:
             append_record(self._files[State], state)
             self.states[state.id] = state
 
     def add(self, triple: Triple) -> None:
-        """Write a triple down; its states are there."""
+        """Appends a triple, whose states must have been added before."""
         append_record(self._files[Triple], triple)
         self.triples.append(triple)
 
     def picture(self, state: State) -> Path:
-        """The file of a state's picture: a PNG, as models see it."""
+        """Returns the file of a state's picture, a PNG of the size that models see."""
         return self.folder / "images" / f"{state.image}.png"
 
     def elements(self, state: State) -> tuple[Element, ...]:
-        """The elements of a state; boxes are in screen space.
+        """Returns the elements of a state; boxes are in screen space.
 
-        Raises: OSError, ValueError where the file is gone or damaged.
+        Raises: OSError, ValueError if the file is missing or damaged.
         """
         return _read_cached_elements(self.folder / "elements" / f"{state.elements}.json")
 
     def route(self, state: str, *, over_screens: bool = False) -> list[Triple] | None:
-        """The fewest triples from a fresh start to a state, or to its screen; None: no way."""
+        """Returns the shortest route from a fresh start to a state; None if none is known.
+
+        With ``over_screens``, states that show the same screen count as one.
+        """
         states = self.states.values()
         places = {node.id: node.screen if over_screens else node.id for node in states}
         leaving: dict[str, list[Triple]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Acts on a screen: how an element is told from its likes, found again, and used."""
+"""Acts on a screen: how an element is identified, found again, and used."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ _HOLDERS = frozenset(
     | {"panel", "grouping", "section", "form", "landmark", "popup menu", "option pane"}
     | {"internal frame"}
 )
-"""Roles whose names tell alike elements apart."""
+"""Roles of containers whose names distinguish similar elements."""
 _DRAWN_IN = frozenset({"static", "label", "image", "icon"})
 SETTLE = 0.6
-"""Seconds for a screen to come to rest after an act; `Environment.observe` stretches them."""
+"""Seconds for a screen to come to rest after an act; `Environment.observe` may wait longer."""
 _WHEEL = 5
-"""Clicks of the wheel for an act: a part of a page or list. Chosen by hand."""
-_PATIENCE = 4.0  # seconds for an element to come; dialogs of a busy office program take that long
+"""Wheel clicks of one act: they scroll a part of a page or list. Chosen by hand."""
+_PATIENCE = 4.0  # seconds to wait for an element; dialogs of a busy office program take that long
 
 
 class ActFailed(ModelFacingError):
-    """An act that could not be done: its element is not there, or is not usable."""
+    """An act that could not be done: its element is missing, or not usable."""
 
 
 def read_name(element: Element) -> str:
-    """The name of an element; of an icon without one, the text below it."""
+    """Returns the name of an element; for an icon, item or cell without one, its text."""
     if element.name or element.role not in {"icon", "list item", "table cell"}:
         return element.name
     return element.text[:80]
 
 
 def above(element: Element, elements: Sequence[Element]) -> Iterator[Element]:
-    """The elements that hold one, innermost first; at most 60, for trees that run in a circle."""
+    """Yields the containers of an element, innermost first; at most 60, as a tree may be cyclic."""
     at = element.parent
     for _ in range(60):
         if at is None or not 0 <= at < len(elements):
@@ -66,7 +66,7 @@ def above(element: Element, elements: Sequence[Element]) -> Iterator[Element]:
 
 
 def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
-    """The names of what holds an element, outermost first; windows are not among them."""
+    """Returns the names of the containers of an element, outermost first, without windows."""
     names = [
         holder.name[:80]
         for holder in above(element, elements)
@@ -76,9 +76,13 @@ def holders(element: Element, elements: Sequence[Element]) -> tuple[str, ...]:
 
 
 def is_usable(element: Element, observation: Observation, kind: str = "click") -> bool:
-    """Whether a click at its centre meets it: on the screen, drawn, sensitive, and on top.
+    """Whether a click at its centre reaches it: on the screen, drawn, sensitive, and on top.
 
-    A wheel that is turned there (``kind`` is "scroll") moves what holds the thing on top as well.
+    Args:
+        element: the element.
+        observation: the look that it is on.
+        kind: of the act. For "scroll" it need not be on top: the wheel also scrolls the container
+            of what is on top.
     """
     box, centre = element.box, element.box.centre
     drawn = {"showing", "visible"} & element.states and min(box.width, box.height) >= 2
@@ -94,7 +98,14 @@ def is_usable(element: Element, observation: Observation, kind: str = "click") -
 
 
 def act_on(element: Element, observation: Observation, kind: str, **more: object) -> Act:
-    """The act on an element of a look, told so that `find` finds it on another one."""
+    """Returns the act on an element, described so that `find` finds it on another look.
+
+    Args:
+        element: one of the look's elements.
+        observation: the look.
+        kind: of the act, see `Act`.
+        more: further fields of the act, such as ``text``.
+    """
     within, name = holders(element, observation.elements or ()), read_name(element)
     same = find_candidates(element.role, name, within, observation)
     nth = next((at for at, candidate in enumerate(same) if candidate is element), 0)
@@ -108,9 +119,9 @@ def act_on(element: Element, observation: Observation, kind: str, **more: object
 
 
 def find(act: Act, observation: Observation) -> Element | None:
-    """The element that an act is about, on this look; None: it is not there, or not usable.
+    """Returns the element of an act on this look; None if it is missing or not usable.
 
-    Where what holds it has another name by now, one that is alike and alone is taken.
+    If its containers have other names by now, takes the one usable element of its role and name.
     """
     same = find_candidates(act.role, act.name, act.within, observation)
     if act.nth < len(same):
@@ -123,7 +134,14 @@ def find(act: Act, observation: Observation) -> Element | None:
 def find_candidates(
     role: str, name: str, within: tuple[str, ...] | None, observation: Observation
 ) -> list[Element]:
-    """The elements shown that an act may mean, in reading order; within: None is anywhere."""
+    """Returns the visible elements that an act may mean, in reading order.
+
+    Args:
+        role: of the element.
+        name: of the element, as by `read_name`.
+        within: names of its containers, as by `holders`; None: any.
+        observation: the look to search.
+    """
     elements = observation.elements or ()
     same = [
         element
@@ -136,19 +154,24 @@ def find_candidates(
 
 
 async def perform(environment: Environment, act: Act, element: Element | None) -> None:
-    """Do an act on the element that `find` has for it; None where it needs none.
+    """Does an act.
+
+    Args:
+        environment: where to do it.
+        act: what to do.
+        element: the act's element, as `find` returns it; None if the act needs none.
 
     Raises:
-        ActFailed: it needs one.
+        ActFailed: it needs an element.
         ActionRefused, EnvironmentFailed: as `Environment.act`.
     """
     if element is None and act.role:
-        raise ActFailed(f'the {act.role} "{act.name}" is not there to {act.kind}')
+        raise ActFailed(f'cannot {act.kind}: the {act.role} "{act.name}" is missing or not usable')
     await environment.act(list(actions_of(act, element)))
 
 
 def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
-    """The GUI actions of an act, in screen pixels; element: as for `perform`."""
+    """Yields the GUI actions of an act, in screen pixels; ``element`` is as for `perform`."""
     at = Point(*element.box.centre.to_pixels(), "screen") if element is not None else None
     if act.kind in ("click", "double_click", "right_click") and at:
         button: Button = "right" if act.kind == "right_click" else "left"
@@ -166,13 +189,13 @@ def actions_of(act: Act, element: Element | None) -> Iterable[Action]:
 
 
 async def replay(environment: Environment, acts: Iterable[Act]) -> Observation:
-    """Do acts one after the other, each found on a fresh look and waited for some seconds.
+    """Does acts one after the other; each element is looked for on a fresh look for some seconds.
 
     Returns:
-        the look after the last one, at rest.
+        The look after the last one, at rest.
 
     Raises:
-        ActFailed: which act could not be done, and why.
+        ActFailed: an act could not be done.
         EnvironmentFailed: the machine does not answer.
     """
     observation = await environment.observe(elements=True, settle=SETTLE)

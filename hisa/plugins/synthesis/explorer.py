@@ -1,8 +1,8 @@
-"""Explores a subject: workers, each with a desktop of its own, share one frontier.
+"""Explores a subject with several workers, each with its own desktop, that share one frontier.
 
-They live in one process because of the frontier: what one worker tries, or is on the way to, the
-others leave alone at once, and a way that one found serves them all. Desktops are processes of
-their own already, and a worker only waits for them.
+The workers live in one process because of the frontier: no worker tries what another one tries or
+is on the way to, and a way that one found serves them all. Desktops are processes of their own, so
+a worker only waits for them.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ from hisa.tasks.scorer import TaskScorer
 
 __all__ = ["Session"]
 
-_DEEP = 12  # acts from a fresh start: what is further off gives tasks that are tedious to prove
+_DEEP = 12  # most acts from a fresh start: longer tasks are tedious to prove
 _LATE, _LATEST = 1.0, 4.0
-"""Seconds that a late dialog gets before an act is said to change nothing; on a busy machine."""
-_FAILURES = 3  # desktops lost one after the other before exploring ends
+"""Seconds to wait for a late dialog before an act counts as without effect, and their limit."""
+_FAILURES = 3  # desktops lost in a row before exploring ends
 _LOST = 3
-"""Acts that led back or astray, one after the other, before a fresh desktop: out of a list, its
+"""Acts in a row that led back or astray before a fresh desktop is started: they leave a list, its
 dialog, and the dialog under that."""
 _CLOSE = Act(kind="press", keys=("alt", "f4"))
 """Closes the window of another program that was opened."""
 _FILLED = frozenset({"check box", "radio button", "list item", "option", "switch"})
-"""Roles of what a form is filled with, besides fields."""
+"""Roles besides fields with which a form is filled in."""
 
 
 class Session:
-    """What the workers share, and what they did since the command began.
+    """The state that the workers share, and their counts since the command began.
 
     Args:
-        exploration: made by `Exploration.create`; what it knows already is built on.
-        machine: where it explores.
-        tasks: how they are set up.
-        minutes: of wall time; a desktop that is being brought up is not cut short.
-        most: new transitions to end after; None: only time ends it, or that nothing is left.
+        exploration: from `Exploration.create`; it builds on what is known already.
+        machine: settings of the environment to explore in.
+        tasks: settings of the setup.
+        minutes: of wall time; a desktop that is starting is not cut short.
+        most: new transitions after which to end; None: it ends by time, or when nothing is left.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Session:
             self.noise.learn(triple.act, triple.differences.facts)
 
     async def explore(self, workers: int) -> None:
-        """Explore on several desktops at once; each triple is written when it is known.
+        """Explores on several desktops at once; each triple is stored at once.
 
         Raises:
-            UsageError: the environment keeps what is done to it, or the subject cannot be set up.
-            EnvironmentFailed: several desktops were lost one after the other.
+            UsageError: the environment is not thrown away, or the subject cannot be set up.
+            EnvironmentFailed: several desktops were lost in a row.
         """
         try:
             async with asyncio.TaskGroup() as group:
@@ -89,23 +89,23 @@ class Session:
 
     @property
     def over(self) -> bool:
-        """Whether time is up, enough transitions were made, or nothing is left to try."""
+        """Whether time is up, there are enough transitions, or nothing is left to try."""
         enough = self._most is not None and self.transitions >= self._most
         return enough or self.nothing_left or time.monotonic() >= self._began + 60 * self._minutes
 
     @property
     def nothing_left(self) -> bool:
-        """Whether as many acts brought nothing new, one after the other, as are known at all."""
+        """Whether more acts in a row brought nothing new than there are known acts."""
         return self._idle > max(_DEEP, len(self.frontier.counts))
 
     def numbers(self) -> dict[str, float]:
-        """Counts; ``repeated`` acts were on the way to something new."""
+        """Returns counts of this command; ``repeated`` acts were on the way to something new."""
         per_minute = 60 * self.transitions / max(1.0, time.monotonic() - self._began)
         rate = {"new_transitions": self.transitions, "per_minute": round(per_minute, 1)}
         return rate | {"repeated": self._repeated, "nothing_left": self.nothing_left}
 
     def add(self, triple: Triple) -> None:
-        """Write a triple down, unless it repeats one."""
+        """Stores a triple, unless it repeats one."""
         self.noise.learn(triple.act, triple.differences.facts)
         edge = triple.before, triple.act.key, triple.after
         known = ((other.before, other.act.key, other.after) for other in self.exploration.triples)
@@ -125,7 +125,9 @@ class Session:
             try:
                 async with open_environment(self.machine) as environment:
                     if "throw_away" not in environment.capabilities:
-                        raise UsageError(f"{environment.name} keeps what exploring does to it")
+                        raise UsageError(
+                            f"{environment.name} keeps what exploring does to the machine"
+                        )
                     while not self.over:
                         await _Desktop(self, worker, environment).explore()
                         if not self.over:
@@ -137,9 +139,9 @@ class Session:
 
 
 class _Desktop:
-    """A fresh start of the subject, and where exploring it has come to since.
+    """One desktop with the subject, from a fresh start on.
 
-    ``look``, ``facts`` and ``state`` are the last ones; ``baseline`` the facts of the start.
+    ``look``, ``facts`` and ``state`` are the newest ones; ``baseline`` the facts at the start.
     """
 
     look: Observation
@@ -153,10 +155,10 @@ class _Desktop:
         self._frontier, self._subject = session.frontier, session.exploration.subject
         session.desktops += 1
         self._number = session.earlier_desktops + session.desktops
-        self._filled = False  # whether the act before filled something in
+        self._filled = False  # whether the last act filled something in
 
     async def explore(self) -> None:
-        """Set the subject up, and go on until only another fresh desktop helps."""
+        """Sets the subject up, and explores until only a fresh desktop helps."""
         await self._start()
         lost = 0
         while not self._session.over and lost <= _LOST and (choice := self._choose()):
@@ -167,7 +169,7 @@ class _Desktop:
             lost = lost + 1 if astray or choice.act in (screens.ESCAPE, _CLOSE) else 0
 
     async def _start(self) -> None:
-        """Set the subject up, and wait until its window is filled."""
+        """Sets the subject up, and waits until its window is complete."""
         scorer = TaskScorer(settings=self._session.tasks)
         await scorer.prepare(self._subject.task(), self._environment)
         screen = ""
@@ -181,11 +183,11 @@ class _Desktop:
         await self._keep_state()
         offered = frozenset(self._list_offered_keys())
         root = self._frontier.root = self._frontier.root or offered
-        if 2 * len(root & offered) >= len(root):  # else a late dialog is in front
+        if 2 * len(root & offered) >= len(root):  # otherwise a late dialog is in front
             self.state = self._exploration.states[self._exploration.root]
 
     def _choose(self) -> Choice | None:
-        """The frontier's choice, else an act that leads back; None: only a fresh desktop helps."""
+        """Returns the frontier's choice, or an act that leads back; None if only a reset helps."""
         deep = len(self._exploration.route(self.state.id) or ()) > _DEEP
         if deep and not self._filled:
             return None
@@ -201,7 +203,7 @@ class _Desktop:
         return Choice(screens.ESCAPE if own else _CLOSE, None, 0)
 
     async def _step(self, act: Act) -> None:
-        """Do an act, see what it changed, and write both down."""
+        """Does an act, finds what it changed, and stores both."""
         self._frontier.begin(self.state.screen, act.key)
         began, before = time.monotonic(), self.state.id
         element = find(act, self.look) if act.role else None
@@ -227,7 +229,7 @@ class _Desktop:
             self._frontier.learn(act.key, self._list_offered_keys(), idle=not effect)
 
     async def _see(self) -> dict[str, Any]:
-        """Look at what an act left, save and read facts; twice where nothing changed at first."""
+        """Looks, saves and reads facts after an act; does so twice if nothing changed at first."""
         observation, facts, saved = self.look, self.facts, False
         for looks in (1, 2):
             self.look = await self._observe(looks)
@@ -255,14 +257,14 @@ class _Desktop:
         return screens.offered_keys(self.look, self._subject)
 
     def _to_be_saved(self) -> bool:
-        """Whether keys would save the main document, without a question."""
+        """Whether keys would save the main document without a dialog."""
         if not (self._subject.save and self._subject.documents and self.look.active):
             return False
         name = self._subject.documents[0].rpartition("/")[2]
         return name in self.look.active.title and screens.at_rest(self.look)
 
     async def _keep_state(self) -> None:
-        """Take the look for the state, and keep it when it is new."""
+        """Makes the look the current state, and stores it if it is new."""
         changes = self._session.noise.without(compare_facts(self.baseline, self.facts))
         screen = screen_id(self.look)
         name = state_id(screen, changes)

@@ -1,8 +1,8 @@
-"""The frontier: which acts nobody tried yet, and the shortest known way to one.
+"""The frontier: the acts that have not been tried yet, and the shortest known way to one.
 
-Which acts a state offers depends on its screen, not on the settings behind it, and what an act
-leads to hardly depends on the document's words. So ways are kept between acts: after this one,
-those others were offered. A way that was learned in one state serves in states never seen before.
+The acts that a state offers depend on its screen, not on the settings behind it, and the result of
+an act hardly depends on the document's words. So ways are stored between acts: after this act,
+those were offered. A way learned in one state can be taken in states never seen before.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ __all__ = ["Choice", "Frontier", "restore_frontier", "screen_id", "state_id"]
 Key = tuple[str, ...]
 _STATES = ("checked", "expanded", "pressed", "selected", "sensitive")
 _PASSING = frozenset({"tool tip", "filler", "separator", "scroll bar", "label", "static"})
-"""Roles that say nothing of where one is, or come and go by themselves."""
-_IDLE = 2  # tries that one without effect counts for besides itself
+"""Roles that do not identify a screen, or come and go by themselves."""
+_IDLE = 2  # extra tries that an act without effect counts for
 _MARKS = re.compile(
     r"^[*•●]\s*|\s*[*•●]$|\s*\((modified|read[- ]only)\)|\d{1,2}\W?[:∶]\d\d(:\d\d)?|\d{5,}"
 )
-"""Marks of a change, times and process numbers, which come and go by themselves as well."""
+"""Marks of unsaved changes, times and process numbers, which change by themselves as well."""
 
 
 def screen_id(observation: Observation) -> str:
-    """The hash of windows and named elements with their states and values."""
+    """Returns a hash of the windows and the named elements with their states and values."""
     windows = sorted(_MARKS.sub("", window.title) for window in observation.windows)
     parts = [
         _parts(element)
@@ -45,12 +45,12 @@ def screen_id(observation: Observation) -> str:
 
 
 def state_id(screen: str, changes: Iterable[Change]) -> str:
-    """The hash of a screen and of the facts that changed since the fresh start."""
+    """Returns a hash of a screen and of the facts that changed since the fresh start."""
     return _hash([screen, sorted([*change.fact, change.after] for change in changes)])
 
 
 def _parts(element: Element) -> list[str] | None:
-    """The parts of an element that tell screens apart; None where it says nothing."""
+    """Returns the parts of an element that identify a screen; None if it has none."""
     name = read_name(element)
     if element.role in _PASSING or not (name or element.text):
         return None
@@ -64,15 +64,15 @@ def _hash(value: object) -> str:
 
 
 class Choice(NamedTuple):
-    """The act to do next, and what should be offered after it (``then``)."""
+    """The act to do next, and the key of the act that should be offered after it (``then``)."""
 
     act: Act
     then: Key | None
-    tries: int  # how often the act that this leads to was tried so far
+    tries: int  # how often the act at the end of the way was tried so far
 
 
 class Frontier:
-    """Counts what was tried, and knows what each act led to. All workers share one."""
+    """Counts the tries of acts, and knows what each act led to. All workers share one."""
 
     def __init__(self) -> None:
         self.counts: Counter[Key] = Counter()
@@ -83,30 +83,39 @@ class Frontier:
         self._claimed: dict[int, Key] = {}
 
     def begin(self, screen: str, key: Key) -> None:
-        """Count an act, when it is begun: another worker is not to try the same meanwhile."""
+        """Counts an act when it begins, so that no other worker tries the same meanwhile."""
         self.counts[key] += 1
         self._tried.add((screen, key))
 
     def learn(self, key: Key, offered: Iterable[Key], *, idle: bool = False) -> None:
-        """Keep what an act led to; an idle one, which changed nothing, is tried again late."""
+        """Stores what an act led to.
+
+        Args:
+            key: of the act.
+            offered: keys of the acts offered after it.
+            idle: whether it changed nothing; such an act is tried again late.
+        """
         self._next_keys.setdefault(key, {}).update(dict.fromkeys(offered))
         self.counts[key] += _IDLE * idle
 
     def forget(self, key: Key, then: Key) -> None:
-        """Give up a way that did not lead where it did before."""
+        """Drops a way that did not lead where it had led before."""
         if key != ESCAPE.key:
             self._forgotten.add((key, then))
 
     def choose(
         self, worker: int, screen: str, acts: Sequence[Act], *, filled: bool = False
     ) -> Choice | None:
-        """The next act: towards the least visited one, the nearest.
+        """Returns the next act: on the way to the act tried least, and of these to the nearest.
 
-        What another worker is on the way to is left to it; what was tried in this screen is not
-        chosen for its own sake. Where something was filled in just now, what makes it last is next.
+        Args:
+            worker: number of the worker; targets of others are left to them.
+            screen: id of the screen; acts tried on it are chosen only as steps of a way.
+            acts: those that the screen offers.
+            filled: whether the last act filled something in; a button that confirms is next then.
 
         Returns:
-            None where nothing is left, here or behind known ways.
+            The choice; None if nothing is left, here or behind known ways.
         """
         offered: dict[Key, list[Act]] = {}
         for act in acts:
@@ -131,17 +140,17 @@ class Frontier:
         return Choice(choices[self.counts[way[0]] % len(choices)], then, count)
 
     def untried_from_root(self) -> bool:
-        """Whether known ways lead from a fresh start to an act that nobody tried."""
+        """Whether a known way leads from a fresh start to an act that was never tried."""
         skipped = {*self._claimed.values(), ESCAPE.key}
         return any(not self.counts[key] for key in self._ways(self.root) if key not in skipped)
 
     def _ways(self, offered: Iterable[Key]) -> dict[Key, tuple[Key, ...]]:
-        """Each act that can be reached, with the acts to it, itself the last."""
+        """Returns the key of each act that can be reached, with the way to it, itself included."""
         ways: dict[Key, tuple[Key, ...]] = {key: (key,) for key in offered}
         queue = deque(ways)
         while queue:
             key = queue.popleft()
-            root_keys = self.root if key == ESCAPE.key else ()  # in the end, whatever is open
+            root_keys = self.root if key == ESCAPE.key else ()  # repeated, it closes all
             for next_key in (*self._next_keys.get(key, ()), *root_keys):
                 if next_key not in ways and (key, next_key) not in self._forgotten:
                     ways[next_key] = (*ways[key], next_key)
@@ -150,9 +159,9 @@ class Frontier:
 
 
 def restore_frontier(exploration: Exploration) -> Frontier:
-    """The frontier that an exploration's triples make.
+    """Returns a frontier built from an exploration's triples.
 
-    What a state offered without being tried is learned again when a known way comes by.
+    Acts that were offered but not tried are not stored; they are learned again on a known way.
     """
     frontier, tried_keys = Frontier(), defaultdict[str, list[Key]](list)
     for triple in exploration.triples:

@@ -1,9 +1,9 @@
-"""Facts: every value that a machine keeps, two readings compared, and changes that say nothing.
+"""Facts: reads every value on a machine, compares two readings, and recognises noise.
 
-A fact's kinds are read so: ``file`` a path ("folder", "link TARGET", "file" where its content has
-facts of its own, else "file SIZE HASH START"); ``text`` a small text; ``gsettings`` a schema and
-key; ``ini`` an item ``[section] key``; ``document`` a cell's part in a sheet, such as
-``Sheet1.B2/value``, or of a text its ``text``.
+The kinds of facts and their values: ``file`` is a path ("folder", "link TARGET", "file" if its
+content has facts of its own, or else "file SIZE HASH START"); ``text`` is a small text;
+``gsettings`` is a schema and a key; ``ini`` is an item ``[section] key``; ``document`` is a part of
+a cell in a sheet, such as ``Sheet1.B2/value``, or the ``text`` of a text document.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from hisa.screen.observation import Observation
 __all__ = ["Noise", "compare_facts", "element_changes", "guest_source", "read_facts"]
 
 _LIMIT, _SECONDS = 40_000_000, 90.0
-"""Characters of what the machine prints, and seconds that it may take."""
+"""Most characters that the machine may print, and most seconds that it may take."""
 _MOST_ELEMENTS = 200
 _STATES = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
-"""Those that tell what a person set; focus and the like come and go by themselves."""
+"""States that a person sets; focus and the like come and go by themselves."""
 
 
 class _Answer(BaseModel):
@@ -40,33 +40,37 @@ class _Answer(BaseModel):
 
 
 def guest_source(*parts: Any) -> str:
-    """The program that reads the facts, or only these of its parts, for a machine's own Python."""
+    """Returns the source of the program that reads the facts, for a machine's own Python.
+
+    With ``parts``, which are modules or functions of it, it has only these.
+    """
     sources = [inspect.getsource(part) for part in parts or (guest_documents, guest_facts)]
     program = re.sub(r"(?m)^from (hisa|__future__)\b.*$", "", "\n\n".join(sources))
     return f"from __future__ import annotations\n\n{program}"
 
 
 async def read_facts(environment: Environment) -> Facts:
-    """Read every fact below the home of a machine, and its settings.
+    """Reads every fact below the home folder of a machine, and its settings.
 
-    Raises: EnvironmentFailed where it does not answer, has no Python, or keeps too much to compare.
+    Raises: EnvironmentFailed if it does not answer, has no Python, or has too many facts.
     """
     line, seconds = python(guest_source()), patience(_SECONDS)
     result = await environment.execute(line, timeout=seconds, limit=_LIMIT)
     if result.exit_code != 0 or result.timed_out:
         reason = (result.error or result.output).strip()[-300:]
-        raise EnvironmentFailed(f"the facts of the machine could not be read: {reason}")
+        raise EnvironmentFailed(f"cannot read the machine's files and settings: {reason}")
     try:
         answer = _Answer.model_validate_json(result.output)
     except ValidationError as error:
-        raise EnvironmentFailed(f"the machine's facts are none: {str(error)[:300]}") from error
+        message = f"the machine sent invalid facts: {str(error)[:300]}"
+        raise EnvironmentFailed(message) from error
     if answer.cut:
-        raise EnvironmentFailed(f"the machine keeps too much to compare: {answer.cut}")
+        raise EnvironmentFailed(f"the machine has too many files or settings: {answer.cut}")
     return {Fact(kind, place, item): value for kind, place, item, value in answer.facts}
 
 
 def compare_facts(before: Facts, after: Facts) -> tuple[Change, ...]:
-    """The facts that two readings differ in, in order of their addresses."""
+    """Returns the facts that differ between two readings, sorted by their addresses."""
     return tuple(
         Change(fact=fact, before=before.get(fact), after=after.get(fact))
         for fact in sorted(before.keys() | after.keys())
@@ -84,21 +88,21 @@ _ITEMS = re.compile(
     | time[-_]?stamp | _time$
     """
 )
-"""Items of hidden settings that are book-keeping by their names: windows, what was open, times."""
+"""Items of hidden settings that are book-keeping by name: windows, recent files, times."""
 _WORD = re.compile(r"[a-z]{4,}")
 
 
 class Noise:
-    """Addresses that change whatever is done, learned from acts that have nothing in common.
+    """Addresses that change whatever is done, learned from unrelated acts.
 
-    A hidden address is noise once three unrelated acts changed it; one in the open never is.
+    A hidden address is noise once three unrelated acts changed it; a visible one never is.
     """
 
     def __init__(self) -> None:
         self._controls: dict[Fact, set[str]] = defaultdict(set)
 
     def learn(self, act: Act, changes: Iterable[Change]) -> None:
-        """Take note of what an act changed; the same act counts once."""
+        """Counts the changes of an act; acts on the same control count once."""
         control = act.name or "+".join(act.keys) or act.text or act.role
         words = set(_WORD.findall(" ".join((act.name, *act.keys)).lower()))
         for fact in (change.fact for change in changes):
@@ -107,12 +111,12 @@ class Noise:
                 self._controls[fact].add(control)
 
     def is_noise(self, fact: Fact) -> bool:
-        """Whether a change of this fact says nothing of what was done."""
+        """Whether a change of this fact says nothing about the act."""
         hidden = fact.kind == "gsettings" or "/." in fact.place
         return hidden and bool(_ITEMS.search(fact.item) or len(self._controls.get(fact, ())) >= 3)
 
     def without(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        """The changes that are no noise."""
+        """Returns the changes that are not noise."""
         return tuple(change for change in changes if not self.is_noise(change.fact))
 
 
@@ -123,10 +127,10 @@ class _Look(NamedTuple):
 
 
 def element_changes(before: Observation, after: Observation) -> tuple[ElementChange, ...]:
-    """Compare two looks: named elements that came and went, values, states.
+    """Compares two looks: named elements that came or went, and changed values and states.
 
-    Elements are the same by role, name and place among those alike: a window's title, which often
-    holds the document's, tells none apart. At most 200 changes.
+    Elements are the same if role, name and index among those alike are; window titles are ignored,
+    since they often have the document's name. Returns at most 200 changes.
     """
     old, new = _index_shown(before), _index_shown(after)
     changes: list[ElementChange] = []

@@ -1,7 +1,7 @@
 """Goals by a model: one request for each act, with both pictures (OS-Genesis, 3.2 and C).
 
-The model sees the act, the looks before and after it and the way there; files, settings and checks
-it never sees. The paper's two references, task-driven and self-instruct (E), see first screens.
+The model sees the act, the looks before and after it and the way there, but never files, settings
+or checks. For the paper's two references, task-driven and self-instruct (E), it sees first screens.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ __all__ = [
     "reference_batch",
 ]
 
-_REPLY = 20_000  # characters of the longest reply that is read
+_REPLY = 20_000  # most characters of a reply
 _LENGTHS = {"sub_instruction": 300, "analysis": 1500, "high_level_instruction": 600}
-"""Characters that the schema allows: a small model that repeats itself else goes on for minutes."""
-_SHOWN = 60  # elements and changes that a model without eyes gets
+"""Characters that the schema allows: a small model that repeats itself would go on for minutes."""
+_SHOWN = 60  # most elements and changes shown to a model that takes no pictures
 _BATCH, _SCREENS, _EARLIER = 5, 4, 40
-"""Tasks of one reply, first screens, and earlier tasks that are shown. Chosen by hand."""
+"""Tasks per reply, and first screens and earlier tasks that are shown. Chosen by hand."""
 _WARM = 0.7
-"""Temperature: at 0, what was drawn again would be answered again. Chosen by hand."""
-_DRAWN = 3  # examples that are drawn for each iteration of self-instruct (E.2)
+"""Temperature: at 0, the same examples would get the same reply. Chosen by hand."""
+_DRAWN = 3  # examples drawn for each iteration of self-instruct (E.2)
 REFERENCES: Final = ("task_driven", "self_instruct")
 _Line = Annotated[str, Field(min_length=8, max_length=600)]
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -60,7 +60,7 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Writer:
-    """A model that writes; ``sees`` tells whether it takes pictures."""
+    """A model that writes; ``sees`` says whether it takes pictures."""
 
     model: Model
     sees: bool
@@ -71,9 +71,15 @@ class Writer:
 async def open_writer(
     settings: Settings, folder: Path, ledger: Ledger, role: Role = "planner"
 ) -> AsyncIterator[Writer]:
-    """The model of a role as a writer, within the budget; its calls go to ``calls.jsonl``.
+    """Opens the model of a role as a writer, within the run's budget.
 
-    Raises: ConfigError, ModelUnavailable, PluginFailed where it cannot be opened.
+    Args:
+        settings: of the models and the budget.
+        folder: its ``calls.jsonl`` gets the model's calls.
+        ledger: counts what the calls cost.
+        role: whose model writes.
+
+    Raises: ConfigError, ModelUnavailable, PluginFailed if it cannot be opened.
     """
     require_models(settings.models, settings.planner)
     run = settings.run
@@ -102,12 +108,17 @@ class _Ideas(BaseModel):
 async def model_goal(
     writer: Writer, exploration: Exploration, way: Sequence[Triple]
 ) -> Instruction:
-    """The last act of a way in words, and a wider goal that it is a step of (OS-Genesis, 3.2).
+    """Returns the last act of a way in words, with a broader goal it serves (OS-Genesis, 3.2).
+
+    Args:
+        writer: the model to ask.
+        exploration: that has the way.
+        way: triples from a fresh start, in order; the last one is described.
 
     Raises:
-        InvalidReply: no usable reply, also when asked again.
+        InvalidReply: no usable reply, even when asked again.
         BudgetExceeded, ModelUnavailable: from the model.
-        OSError, ValueError: a look is gone or damaged.
+        OSError, ValueError: a look is missing or damaged.
     """
     properties = {
         name: {"type": "string", "maxLength": length} for name, length in _LENGTHS.items()
@@ -143,14 +154,20 @@ async def reference_batch(
     *,
     seed: int,
 ) -> list[Instruction]:
-    """One reply's new tasks, at most five, none of which was there already.
+    """Returns the new tasks of one reply, at most five.
 
-    The writer is asked with the first screens of the exploration, never with triples; self-instruct
-    draws its examples from what is task-driven. ``written`` are the references so far; the same
-    draws come again with the same ``seed`` and the same tasks written.
+    The model sees the first screens of the exploration, never triples.
+
+    Args:
+        writer: the model to ask.
+        exploration: that has the screens.
+        way: "task_driven" shows it the earlier tasks; "self_instruct" shows it examples drawn from
+            the task-driven ones.
+        written: the references so far.
+        seed: of the draw, which is the same for the same ``written``.
 
     Raises:
-        InvalidReply: no usable reply, also when asked again, or nothing new in it.
+        InvalidReply: no usable reply, even when asked again, or it has nothing new.
         BudgetExceeded, ModelUnavailable: from the model.
     """
     shown = [instruction.high for instruction in written if instruction.way == way][-_EARLIER:]
@@ -184,7 +201,7 @@ async def reference_batch(
 
 
 def first_screens(exploration: Exploration) -> list[State]:
-    """Returns the fresh start, and the first screens that one act led to."""
+    """Returns the state of the fresh start, and the first states that one act led to."""
     near = [triple.after for triple in exploration.triples if triple.before == exploration.root]
     ids = dict.fromkeys([exploration.root, *(state_id for state_id in near if state_id)])
     return [exploration.states[state_id] for state_id in ids][:_SCREENS]
@@ -201,10 +218,21 @@ async def ask_writer(
     *,
     temperature: float = 0.0,
 ) -> tuple[Reply, str]:
-    """A usable reply and its turn; asked for twice at most.
+    """Returns a usable reply and the id of its turn; asks at most twice.
 
-    The request has texts by the tags of their sections, then the pictures where the writer sees;
-    the reply is an object that has all these properties. ``fits`` raises `InvalidReply`.
+    Args:
+        writer: the model to ask.
+        system: the system message.
+        texts: of the user message, by the tags of their sections.
+        pictures: after the texts, if the writer takes pictures.
+        properties: JSON schema of each property of the reply; all are required.
+        kind: the model of the reply, which checks it.
+        fits: further check; raises `InvalidReply`.
+        temperature: of the request.
+
+    Raises:
+        InvalidReply: no usable reply, even when asked again.
+        BudgetExceeded, ModelUnavailable: from the model.
     """
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     schema["required"] = list(properties)
@@ -259,7 +287,7 @@ def _act_line(triple: Triple) -> str:
 
 
 def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
-    """The named elements that show, in words, at most 60: those nearest to one of them."""
+    """Returns the visible named elements in words, at most 60: those nearest to ``near``."""
     shown = [
         element
         for element in elements
@@ -283,7 +311,7 @@ def _element_lines(elements: Iterable[Element], near: Element | None) -> str:
 
 
 def _pictures(exploration: Exploration, triple: Triple) -> Iterator[Screenshot]:
-    """The pictures before and after an act, with a red box around its control where it is there."""
+    """Yields the pictures before and after an act, with a red box around its control if visible."""
     control = element_of(exploration, triple)
     for name in (triple.before, triple.after):
         state = exploration.states[name]

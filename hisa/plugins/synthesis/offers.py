@@ -1,4 +1,4 @@
-"""The acts that a screen offers: what a person could click or type into there."""
+"""The acts that a screen offers: clicks and texts that a person could try there."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ __all__ = [
 __all__ += ["offered_keys", "offers"]
 
 ESCAPE = Act(kind="press", keys=("esc",))
-"""Leaves a dialog or a menu. A way back, written down so that routes stay whole; never offered."""
+"""Leaves a dialog or a menu. It is recorded so that routes are complete, but never offered."""
 MENU_ITEMS = frozenset({"menu item", "check menu item", "radio menu item"})
 TEXTS = frozenset({"paragraph", "heading"})
-"""Parts of a document; a double click selects a word there."""
+"""Parts of a document, in which a double click selects a word."""
 _BUTTONS = frozenset({"push button", "button"})
-_UNNAMED = frozenset({"check box", "radio button", "combo box"})  # clicked without a name as well
+_UNNAMED = frozenset({"check box", "radio button", "combo box"})  # clicked even without a name
 _CLICKED = (
     MENU_ITEMS
     | _BUTTONS
@@ -40,13 +40,13 @@ _CLICKED = (
     | {"switch", "split button", "push button menu", "button menu", "option"}
 )
 _RIGHT = frozenset({"icon", "table cell", "list item", "tree item", "page tab", "text"})
-"""Have a menu of their own. One of a kind is enough: the menu is the kind's."""
+"""Roles with a context menu. One element of a role is enough: the others have the same menu."""
 _ENTERED = frozenset({"table cell", "spin button", "search box"})
-"""Take what was typed only with Enter."""
+"""Roles that accept typed text only with Enter."""
 _SCROLLED = frozenset({"scroll pane", "document web", "document text", "document spreadsheet"})
 _MANY = TEXTS | {"table cell", "list item", "tree item", "icon", "option", "link"}
 _MOST_SIMILAR = 4
-"""Of cells or items of one holder; the others do the same. Chosen by hand."""
+"""Most cells or items of one container; the others do the same. Chosen by hand."""
 _DIALOGS = frozenset({"dialog", "alert", "file chooser"})
 _CONFIRM = re.compile(
     r"_?(ok|yes|save|apply|add|create|insert|rename|replace|find|set|update|confirm|submit|send"
@@ -67,21 +67,21 @@ _DANGEROUS = re.compile(
     r"|extensions?|add-?ons?|plugins|macros?)\b",
     re.IGNORECASE,
 )
-"""Controls that are left alone anywhere: they end the program or leave it, need a printer, cannot
-be undone, or run any command."""
+"""Controls that are always left alone: they end or leave the program, need a printer, cannot be
+undone, or run any command."""
 _GO_ON = re.compile(r"\s*(\.\.\.|…|$|this\b|the\b|[A-Z])")
-"""May follow such a name: "Print…", "About Mousepad", not "Close bracket" or "Help text"."""
+"""What may follow such a name: "Print…", "About Mousepad", not "Close bracket" or "Help text"."""
 _EFFECTS = frozenset({"pay", "send", "install", "security"})
-"""Left alone, of what the core's policy says a button does: deleting is undone by a reset."""
+"""Effects by the core's policy whose buttons are left alone; a reset undoes a deletion."""
 
 
 def offers(observation: Observation, subject: Subject) -> list[Act]:
-    """The acts that a look offers: texts, clicks, menus, the wheel, and what ends a dialog.
+    """Returns the acts that a look offers: texts, clicks, menus, the wheel, buttons of dialogs.
 
-    Acts of one `Act.key` are alike but for their text. While a menu is open, only menus and their
-    entries count: a click elsewhere merely closes it, and so does one at the menu bar where the
-    open menu is none of the bar's. Else it is the window in front that counts, unless it is one
-    beside the main window.
+    Acts with the same `Act.key` differ only in their text. While a menu is open, only menus and
+    their items are offered, since a click elsewhere merely closes it; the menu bar is offered only
+    if the open menu belongs to it. Otherwise the window in front is offered, unless it is a second
+    window beside the main one.
     """
     elements, title = (
         in_front(observation),
@@ -110,7 +110,7 @@ def offers(observation: Observation, subject: Subject) -> list[Act]:
 def _of_open_menus(
     entries: Iterable[Element], elements: Iterable[Element], observation: Observation
 ) -> list[Element]:
-    """The menus and entries that a click may meet; not open menus, which it would close."""
+    """Returns the menus and items that a click can reach; not open menus, which it would close."""
     opened = [holder for entry in entries for holder in above(entry, observation.elements or ())]
     bar = any(holder.role == "menu bar" for holder in opened)
     return [
@@ -132,21 +132,22 @@ def _rank(act: Act) -> int:
 
 
 def confirms(act: Act) -> bool:
-    """Whether an act presses a button that makes last what was filled in: OK, Save, Submit."""
+    """Whether an act presses a button that applies what was filled in: OK, Save, Submit."""
     return act.role in _BUTTONS and _CONFIRM.match(act.name) is not None
 
 
 def offered_keys(observation: Observation, subject: Subject) -> list[tuple[str, ...]]:
-    """The keys of what a look offers, and Escape's where it leaves something."""
+    """Returns the keys of the acts that a look offers, and of Escape if it leaves something."""
     keys = [act.key for act in offers(observation, subject)]
     return keys if at_rest(observation) else [*keys, ESCAPE.key]
 
 
 def in_front(observation: Observation) -> list[Element]:
-    """The elements of the window that has the focus; all where none is known to have it.
+    """Returns the elements of the focused window; all elements if no window is known to have it.
 
-    None of a window of another program than the lowest window's, which that one opened: it is not
-    explored. The elements tell the window in front before its title does: messages may have none.
+    Returns none if that window belongs to another program than the lowest window: the application
+    opened it, and it is not explored. The window in front is read from the elements first, since
+    the window of a message may have no title.
     """
     elements = observation.elements or ()
     tops = [
@@ -179,7 +180,7 @@ def at_rest(observation: Observation) -> bool:
 
 
 def is_left_alone(element: Element, subject: Subject) -> bool:
-    """Whether a control is dangerous, or the subject names it as one to leave."""
+    """Whether a control is dangerous, or the subject names it as one to leave alone."""
     name, button = (read_name(element) or element.label).strip(), element.role in _BUTTONS
     if name.casefold().rstrip(".…") in map(str.casefold, subject.leave):
         return True
@@ -190,19 +191,19 @@ def is_left_alone(element: Element, subject: Subject) -> bool:
         of_dialog = button and subject.main not in element.window
         return not (of_dialog and dangerous[0].casefold() == "close")
     effects = read_effects(name, label=True, first=True) & _EFFECTS
-    if button and _is_local(subject):  # such a page is there to send something
+    if button and _is_local(subject):  # the forms of a local page send nothing away
         effects -= {"send", "pay"}
     return bool(effects)
 
 
 def _is_local(subject: Subject) -> bool:
-    """Whether a subject is a page that lies on the machine, which nothing leaves."""
+    """Whether a subject is a page on the machine itself, so that nothing leaves the machine."""
     hosts = re.findall(r"\w+://([^/\s:'\"]*)", str(subject.setup))
     return subject.domain == "browser" and {*hosts} <= {"", "localhost", "127.0.0.1"}
 
 
 def _limit_similar(elements: Iterable[Element]) -> Iterator[Element]:
-    """Leaves out most of many that are alike, and all but the first cell of a list's row."""
+    """Yields the elements, but only some of many alike, and only the first cell of a list's row."""
     counts: Counter[tuple[str, int | None]] = Counter()
     rows: set[tuple[int | None, float]] = set()
     for element in elements:

@@ -1,4 +1,4 @@
-"""The desktop of a proof: started afresh where it must be, scored by the candidate's check."""
+"""The desktop of a proof: reset when needed, and scored by the candidate's check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from hisa.tasks.scorer import TaskScorer
 __all__ = ["ProofDesktop", "ProofFailure", "select_content_changes"]
 
 _LATE = 6.0
-"""Seconds that a program may take to write what it was asked for; LibreOffice's settings take 5."""
+"""Seconds that a program may take to write its files; LibreOffice's settings take 5."""
 _POLL = 0.7
 _ROUTES = "cat /proc/net/route; cat /proc/net/ipv6_route 2>/dev/null | grep -v ' lo$'"
 _TAR = "/tmp/.kept-at-start.tar"
@@ -30,7 +30,7 @@ Side = Literal["before", "after"]
 
 
 class ProofFailure(Exception):
-    """A part came out otherwise; with a detail, it has no score and is not among the stages yet."""
+    """A stage failed; with a detail, it has no score and is not among the stages yet."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason, detail)
@@ -38,9 +38,9 @@ class ProofFailure(Exception):
 
 
 class ProofDesktop:
-    """An entered environment, for one candidate; what is done on it is thrown away.
+    """An open environment for one candidate; what is done on it is thrown away.
 
-    ``detail`` says why the last score is what it is.
+    ``detail`` explains the last score.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ProofDesktop:
         self.environment, self._past = environment, past
         self.detail = ""
         self.take_candidate(candidate)
-        self._late = 0.0  # the longest that the right end ever took to show, in seconds
+        self._late = 0.0  # longest time that the right end took to show so far, in seconds
         self._scorer = TaskScorer(settings=tasks)
         self._start: tuple[Facts, Observation]
         self._noise = Noise()
@@ -57,45 +57,45 @@ class ProofDesktop:
             self._noise.learn(triple.act, triple.differences.facts)
 
     def take_candidate(self, candidate: Candidate) -> None:
-        """Go on with another check."""
+        """Continues with another check."""
         self.candidate, self._task = candidate, task_of(self._past, candidate)
 
     async def start_afresh(self) -> None:
-        """Start it anew, and set the subject up.
+        """Resets the machine, and sets the subject up.
 
-        Raises: EnvironmentFailed where it does not come up, or the subject does not.
+        Raises: EnvironmentFailed if the machine or the subject does not start.
         """
         await self.environment.reset()
         await self._scorer.prepare(self._task, self.environment)
 
     async def keep_start(self) -> None:
-        """Remember the state, and keep a copy of the files that will change."""
+        """Stores the state, and a copy of the files that will change."""
         self._start = await self._state()
         if paths := dict.fromkeys(filter(None, map(_path, self.candidate.changes))):
             keep = f"tar cf {_TAR} -P --ignore-failed-read -- {' '.join(paths)}"
             await self.environment.execute(keep)
 
     async def require_no_network(self) -> None:
-        """Refuse a machine that could reach others: a proof holds only for what it has itself.
+        """Refuses a machine that can reach others: a proof may depend only on the machine itself.
 
-        Raises: UsageError where it has a route to somewhere.
+        Raises: UsageError if it has a route to a network.
         """
         routes = (await self.environment.execute(_ROUTES)).output.splitlines()[1:]
         if any(line.split()[1:2] for line in routes):
             name = self.environment.name
             raise UsageError(
-                f"{name} has a network: proofs need one without",
+                f"{name} has a network: proofs need a machine without one",
                 fix="--set environment.kind=desktop",
             )
 
     async def score(self, expected: Literal[0, 1]) -> float:
-        """The score once programs are at rest.
+        """Returns the score, 0 or 1, once programs are at rest.
 
-        Another one than is wanted is looked at again for some seconds: programs write late. A 0 is
-        believed only after longer than the right end has ever taken to show.
+        If it is not the expected one, scores again for some seconds, since programs write late.
+        Before it expects 0, waits longer than the right end has ever taken to show.
 
         Raises:
-            Refused: the check could not be carried out.
+            ProofFailure: the check could not be carried out.
         """
         if not expected:
             await asyncio.sleep(self._late + patience(_POLL))
@@ -118,9 +118,9 @@ class ProofDesktop:
         return await read_facts(self.environment), observation
 
     async def since_start(self) -> tuple[Differences, bool]:
-        """The differences from the first start, and whether they are the candidate's end.
+        """Returns the differences from the start, and whether the candidate's end is reached.
 
-        The check is not asked.
+        This does not use the check.
         """
         facts, observation = await self._state()
         differences = Differences(
@@ -130,12 +130,12 @@ class ProofDesktop:
         return differences, self._is_at("after", facts, observation)
 
     async def is_undone(self) -> bool:
-        """Whether the candidate's facts, or elements without such, are as at the start."""
+        """Whether the candidate's facts are as at the start; without facts, its elements."""
         await asyncio.sleep(max(self._late, patience(_POLL)))
         return self._is_at("before", *await self._state())
 
     def _is_at(self, side: Side, facts: Facts, observation: Observation) -> bool:
-        """Whether what the candidate changes is as at its start or its end."""
+        """Whether the facts or elements that the candidate changes are as before or after it."""
         if changes := select_content_changes(self.candidate.changes):
             start = self._start[0]
             return all(
@@ -146,9 +146,9 @@ class ProofDesktop:
         return all(_element_is(change, observation, side) for change in self.candidate.elements)
 
     async def put_back(self) -> None:
-        """Set the facts from a shell as they were at the start, files from the copy.
+        """Sets the facts from a shell as they were at the start, files from the copy.
 
-        Raises: ToolFailed where a command failed.
+        Raises: ToolFailed if a command failed, or no command can set them.
         """
         lines: dict[str, None] = {}
         for change in select_content_changes(self.candidate.changes):
@@ -161,7 +161,7 @@ class ProofDesktop:
                 line = shlex.join(words)
             lines[line] = None
         if not lines:
-            raise ToolFailed("nothing that a shell command sets")
+            raise ToolFailed("no shell command can undo it")
         for line in lines:
             result = await self.environment.execute(line)
             if result.exit_code or result.timed_out:
@@ -169,19 +169,19 @@ class ProofDesktop:
 
 
 def _path(change: Change) -> str:
-    """The file of a change, for bash; empty: it lies in none."""
+    """Returns the path of a change's file, quoted for bash; empty if it is in no file."""
     place = change.fact.place
     return f"~/{shlex.quote(place[2:])}" if place.startswith("~/") else ""
 
 
 def select_content_changes(changes: Iterable[Change]) -> list[Change]:
-    """The changes of what files say; those of their hashes only where there are no others."""
+    """Returns the changes of content; changes of files as a whole only if there are no others."""
     listed = list(changes)
     return [change for change in listed if change.fact.kind != "file"] or listed
 
 
 def _element_is(change: ElementChange, observation: Observation, side: Side) -> bool:
-    """Whether an element is as before or after a change; states that stayed are not asked for."""
+    """Whether an element is as before or after a change; states that stayed are ignored."""
     same = find_candidates(change.role, change.name, None, observation)
     if change.what in ("came", "went"):
         return bool(same) == ((change.what == "came") == (side == "after"))

@@ -1,8 +1,8 @@
-"""Proves a candidate by doing it: on real desktops, in parts that a good task must pass.
+"""Proves a candidate by doing it on real desktops, in stages that a good task must pass.
 
-The start fails; the end passes; undone, it fails again; near misses fail; a fresh desktop agrees;
-another right way passes. The first part that comes out otherwise refuses the candidate. A desktop
-is used again only where everything on it is as it was at the start.
+The check fails at the start, passes at the end, fails again once undone, fails for near misses,
+passes on a fresh desktop, and passes for another right way. The first stage that fails refuses the
+candidate. A desktop is used again only if everything on it is as it was at the start.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ __all__ = ["NO_OP", "REQUIRED_MUTANTS", "Draft", "mutants", "prove"]
 
 REQUIRED_MUTANTS = 3
 NO_OP = "; changed nothing"
-"""Ends the detail of a mutant that left everything as it was; of such, one counts."""
-_DRAFTS = 9  # mutants that are begun at most: some cannot be done, some turn out to be right
+"""Ends the detail of a mutant that changed nothing; only one of these counts."""
+_DRAFTS = 9  # most mutants to begin: some cannot be done, and some turn out to be right
 _WAYS_OUT = (("esc",), ("esc",), ("alt", "left"), ("f5",), ("ctrl", "w"))
-"""Keys that leave a menu, one inside another, a page, what a page holds, a tab."""
+"""Keys that leave a menu, a submenu, a page, the state of a page, a tab."""
 _PARTS: tuple[Literal["start", "end", "undone", "fresh"], ...] = ("start", "end", "undone", "fresh")
 
 
@@ -53,10 +53,16 @@ async def prove(
     machine: EnvironmentSettings,
     tasks: TaskSettings,
 ) -> Proof:
-    """Try everything with a candidate, on desktops of its own.
+    """Runs all stages of a proof, on desktops of its own.
+
+    Args:
+        candidate: to prove.
+        exploration: that it was made from.
+        machine: settings of the environment.
+        tasks: settings of setup and scoring.
 
     Raises:
-        EnvironmentFailed: a desktop broke; nothing is known of the candidate.
+        EnvironmentFailed: a desktop broke; nothing is known about the candidate.
         UsageError: the subject cannot be set up here, or the environment has a network.
     """
     check_possible(exploration.subject.task(), tasks)
@@ -64,7 +70,7 @@ async def prove(
 
 
 class _Trial:
-    """The parts of one proof, and what came out."""
+    """The stages of one proof, and their results."""
 
     _desktop: ProofDesktop
 
@@ -82,7 +88,7 @@ class _Trial:
         self._clean = False  # whether the desktop is as at the start
 
     async def run(self, machine: EnvironmentSettings, tasks: TaskSettings) -> Proof:
-        """All parts in order, up to the first that refuses; a hopeless one starts no desktop."""
+        """Runs all stages up to the first that fails; a hopeless candidate starts no desktop."""
         began, reason, detail = time.monotonic(), "", ""
         try:
             self._require_hope(tasks)
@@ -118,9 +124,9 @@ class _Trial:
         except UsageError as error:
             raise ProofFailure("the check has no score", str(error)) from error
         if len(self._mutants) < REQUIRED_MUTANTS:
-            raise ProofFailure("too few mutants", "exploration saw nothing to make them of")
+            raise ProofFailure("too few mutants", "exploration saw nothing to make them from")
         if not list(other_ways(self._candidate, self._exploration)):
-            raise ProofFailure("no other way passes", "exploration saw none")
+            raise ProofFailure("no other way passes", "exploration saw no other way")
 
     def _note(self, score: float | None, held: bool, detail: str) -> None:
         name = _PARTS[min(len(self._stages), len(_PARTS) - 1)]
@@ -139,14 +145,17 @@ class _Trial:
             raise ProofFailure("the acts cannot be repeated", str(error)) from error
 
     async def _ready(self) -> None:
-        """A desktop as at the start; it is not, after what is done next."""
+        """Resets the desktop unless it is as at the start; the next act will change it."""
         if not self._clean:
             await self._desktop.start_afresh()
             self._desktops += 1
         self._clean = False
 
     async def _first_desktop(self) -> None:
-        """Start, end, undone; what was saved has a history, so that is not as at the start."""
+        """Runs the stages start, end and undone.
+
+        After a save the desktop is not as at the start, since the program keeps a history.
+        """
         await self._ready()
         await self._desktop.require_no_network()
         await self._expect(0, "the start passes")
@@ -158,15 +167,15 @@ class _Trial:
             raise ProofFailure("the end passes by itself")
         self._undone_by = await self._undo()
         if not self._undone_by:
-            raise ProofFailure("it cannot be undone", "neither by hand nor from a shell")
+            raise ProofFailure("it cannot be undone", "neither by hand nor by a shell command")
         await self._expect(0, "undone, it passes")
         if self._save not in self._candidate.acts:
             self._clean = not (await self._desktop.since_start())[0]
 
     async def _complete_check(self) -> None:
-        """Ask for all that the end changed: else the task would pass half done.
+        """Extends the check to all that the end changed, or the task would pass when half done.
 
-        Exploration saw the last act alone, after others that had changed some of it before.
+        Exploration saw only the last act; the acts before it had made some of the changes.
         """
         differences, _ = await self._desktop.since_start()
         checked_facts = {change.fact for change in self._candidate.changes}
@@ -179,7 +188,7 @@ class _Trial:
             return
         checks = check_of(Effect(id="more", changes=more, triples=()))
         if isinstance(checks, str):
-            raise ProofFailure("it changes more than a check can ask for", checks)
+            raise ProofFailure("it changes more than a check can test", checks)
         known = self._candidate
         self._candidate = self._completed = known.model_copy(
             update={"check": (*known.check, *checks), "changes": (*known.changes, *more)}
@@ -189,14 +198,14 @@ class _Trial:
             raise ProofFailure("the end fails", self._desktop.detail)
 
     async def _undo(self) -> str:
-        """The first way that brings the facts back; empty: none does."""
+        """Undoes the end; returns the name of the first way that does, empty if none does."""
         for name, acts in self._ways_back():
             with suppress(ModelFacingError):
                 await replay(self._desktop.environment, acts)
                 if await self._desktop.is_undone():
                     return name
         with suppress(ToolFailed):
-            for _ in range(2):  # a save that was asked for by hand may come after the first
+            for _ in range(2):  # the program may save only after the first
                 await self._desktop.put_back()
                 if await self._desktop.is_undone():
                     return "shell"
@@ -211,16 +220,16 @@ class _Trial:
         for change in candidate.elements:
             if change.what == "value" and (acts := _former_value(candidate.acts, change.before)):
                 yield "the former value", acts
-            # Of several, another one was chosen before.
+            # One of several was chosen: choose the one that was chosen before.
             if {"selected", "checked"} & (set(change.before.split()) - set(change.after.split())):
                 yield "the former choice", (Act(kind="click", role=change.role, name=change.name),)
         for keys in _WAYS_OUT:
             yield "+".join(keys), (Act(kind="press", keys=keys),)
 
     async def _without_each_act(self) -> None:
-        """Leave out each act in turn: where the end still passes, the act is no part of the task.
+        """Leaves out each act in turn: if the end still passes, the act is not needed.
 
-        What cannot be done without the act, or has no score then, does not pass.
+        If the rest cannot be done without the act, or has no score, it does not pass.
         """
         acts = self._candidate.acts
         for at, act in enumerate(acts if len(acts) > 1 else ()):
@@ -237,7 +246,7 @@ class _Trial:
                 raise ProofFailure("an act is not needed", detail)
 
     async def _near_misses(self) -> None:
-        """All of the mutants are done, though one that passes is enough to refuse."""
+        """Does the mutants; all are done, although one that passes is enough to refuse."""
         for draft in self._mutants[:_DRAFTS]:
             if self._counted >= REQUIRED_MUTANTS:
                 break
@@ -259,7 +268,7 @@ class _Trial:
         return len(self._executed_mutants) - max(without_change - 1, 0)
 
     async def _take(self, draft: Draft) -> None:
-        """Score a mutant that was done; one whose end is right is none."""
+        """Scores a mutant that was done; one that reached the right end does not count."""
         score = await self._desktop.score(0)
         differences, right = await self._desktop.since_start()
         self._clean = not differences
@@ -292,18 +301,18 @@ class _Trial:
 
 
 _CHOICES = frozenset({"list item", "radio button", "radio menu item", "icon", "table cell", "link"})
-"""Elements of which one is chosen among its likes."""
+"""Roles of elements of which one is chosen from several."""
 _FAMILIES = (
     MENU_ITEMS,
     frozenset({"push button", "toggle button", "check box", "page tab", "combo box"}),
     frozenset({"menu"}),
 )
 """Controls that a person mistakes for one another."""
-_NEIGHBOURS = 5  # neighbours of one control that are tried, the nearest first
+_NEIGHBOURS = 5  # most neighbours tried for one control, the nearest first
 
 
 class Draft(NamedTuple):
-    """A mutant that is not done yet."""
+    """A mutant that has not been done yet."""
 
     kind: str
     acts: tuple[Act, ...]
@@ -311,9 +320,9 @@ class Draft(NamedTuple):
 
 
 def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
-    """Near misses, of every kind in turn; the same ones for the same candidate.
+    """Returns near misses, of every kind in turn; the same ones for the same candidate.
 
-    Those of the last acts come first: what follows them can still be done.
+    Those of the last acts come first, since the acts after them can still be done.
     """
     draw, known = random.Random(candidate.id), {candidate.acts}
     rows: dict[str, list[Draft]] = {}
@@ -325,7 +334,7 @@ def mutants(candidate: Candidate, exploration: Exploration) -> list[Draft]:
 
 
 def _tail(acts: tuple[Act, ...], exploration: Exploration) -> tuple[Act, ...]:
-    """The last act that is no save, with the menus that lead to it and what saves it."""
+    """Returns the last act that is not a save, with the menus before it and the saves after it."""
     last = max((at for at, act in enumerate(acts) if not _is_save(act, exploration)), default=0)
     first = last
     while acts[last].role in MENU_ITEMS and first and acts[first - 1].role == "menu":
@@ -340,7 +349,7 @@ def _only_opens_menu(acts: tuple[Act, ...], at: int) -> bool:
 
 
 def _former_value(acts: tuple[Act, ...], value: str) -> tuple[Act, ...]:
-    """Acts that give a field or list the value it had before the last act; none where unknown."""
+    """Returns acts that restore a field's or list's value before the last act; empty if unknown."""
     last = acts[-1]
     if last.kind == "type" and last.role:
         if value.strip():
@@ -359,7 +368,7 @@ def _is_save(act: Act, exploration: Exploration) -> bool:
 def _drafts(
     acts: tuple[Act, ...], exploration: Exploration, draw: random.Random
 ) -> Iterator[Draft]:
-    """Every place but saves and menus that only lead on: another act there, or none."""
+    """Yields near misses: for each act but saves and menus, another act in its place, or none."""
     for at, act in reversed(list(enumerate(acts))):
         before, after = acts[:at], acts[at + 1 :]
         if _is_save(act, exploration):
@@ -379,7 +388,7 @@ def _drafts(
 def _others(
     act: Act, exploration: Exploration, draw: random.Random
 ) -> Iterator[tuple[str, Act, str]]:
-    """Kinds of near misses of one act, the act in its place, and that in words."""
+    """Yields the kind of a near miss of one act, the act instead, and its description."""
     if act.kind == "type":
         for kind, text in _texts(act.text, exploration.subject.words, draw):
             yield kind, act.model_copy(update={"text": text}), f"{text!r} for {act.text!r}"
@@ -395,7 +404,7 @@ def _others(
 
 
 def _texts(text: str, words: tuple[str, ...], draw: random.Random) -> Iterator[tuple[str, str]]:
-    """Other texts of the same kind, the nearest first."""
+    """Yields the kind of near miss and another text of the same form, the most similar first."""
     number = re.fullmatch(r"-?[0-9]{1,15}", text)
     near = str(int(text) + 1) if number else text[:-1] or "x"
     others = [word for word in words if word != text]
@@ -404,10 +413,10 @@ def _texts(text: str, words: tuple[str, ...], draw: random.Random) -> Iterator[t
 
 
 def _beside(act: Act, exploration: Exploration, family: frozenset[str]) -> list[Act]:
-    """The same act on what lies beside its element, on the look that it was on.
+    """Returns the same act on elements beside its own, on the look before the act.
 
-    First those of the same group, then the rest of the window; last, what is known to change
-    nothing.
+    Those in the same container come first, then the rest of the window; acts known to change
+    nothing come last.
     """
     before = next(
         (triple.before for triple in exploration.triples if triple.act.key == act.key), ""

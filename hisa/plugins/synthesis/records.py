@@ -1,4 +1,4 @@
-"""What is written down: acts, facts, states, triples; instructions, candidates, proofs."""
+"""The records of synthesis: acts, facts, states, triples; instructions, candidates, proofs."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ __all__ += ["Stage", "State", "Triple"]
 
 
 FactKind = Literal["file", "text", "gsettings", "ini", "document"]
-"""How a fact is read; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
+"""The kinds of facts; `hisa.plugins.synthesis.machine_facts` says what each looks like."""
 
 
 class Fact(NamedTuple):
-    """The address of one value that a machine keeps: ``document ~/sales.ods Sheet1.B2/value``."""
+    """The address of one value on a machine: ``document ~/sales.ods Sheet1.B2/value``."""
 
     kind: FactKind
     place: str  # a path below ``~``, or a schema
-    item: str = ""  # the key, cell or row inside; empty where the place is all there is
+    item: str = ""  # the key, cell or row inside; empty if the fact is the place itself
 
 
 Facts = dict[Fact, str]
-"""What a machine keeps at one moment. A value is a text of at most 4,000 characters."""
+"""The values on a machine at one moment. A value is a text of at most 4,000 characters."""
 
 
 class Record(BaseModel):
-    """What is written down as a line of JSON; unknown keys are refused."""
+    """A record stored as one line of JSON; unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Act(Record):
-    """Something done, and to what: enough to find that again on another look.
+    """An act and its element, described so that the element is found again on another look.
 
-    ``role`` and ``name`` are the element's; ``within`` the names of what holds it, outermost first
-    (a menu, a dialog, a tool bar); ``nth`` its place among those alike, in reading order.
+    ``role`` and ``name`` are the element's. ``within`` names its containers, outermost first: a
+    menu, a dialog, a tool bar. ``nth`` is its index among elements alike, in reading order.
     """
 
     kind: Literal["click", "double_click", "right_click", "type", "press", "scroll"]
@@ -54,20 +54,20 @@ class Act(Record):
     name: str = ""
     within: tuple[str, ...] = ()
     nth: int = 0
-    window: str = ""  # the title of its window, as it was
+    window: str = ""  # the title of its window at that time
     text: str = ""
-    """What is typed, in place of what a field of one line holds; of a scroll: "down" or "up"."""
+    """The text typed, which replaces the value of a one-line field; for a scroll "down" or "up"."""
     keys: tuple[str, ...] = ()
     """Pressed together, such as ``("ctrl", "s")``; after a text: ``("enter",)``."""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The same for the same act on the same control, whatever a title or a value is by now."""
+        """Identifies the act and its control, independent of window titles and values."""
         return (self.kind, self.role, self.name, *self.within, str(self.nth), *self.keys)
 
 
 class Change(Record):
-    """A value that is another one now; None where there was or is none."""
+    """A value that changed; ``before`` or ``after`` is None if there was or is no value."""
 
     fact: Fact
     before: str | None
@@ -75,7 +75,7 @@ class Change(Record):
 
 
 class ElementChange(Record):
-    """What changed of an element: it came, went, or has another value or other states."""
+    """A change of an element: it came or went, or its value or states changed."""
 
     what: Literal["came", "went", "value", "states"]
     role: str
@@ -86,7 +86,7 @@ class ElementChange(Record):
 
 
 class Differences(Record):
-    """Between two looks: facts (files and settings), and elements."""
+    """The differences between two looks: of facts (files and settings), and of elements."""
 
     facts: tuple[Change, ...] = ()
     elements: tuple[ElementChange, ...] = ()
@@ -96,10 +96,10 @@ class Differences(Record):
 
 
 class State(Record):
-    """A screen, and what was changed on the machine since its start.
+    """A screen, and what changed on the machine since its start.
 
-    ``id`` is a hash of ``screen`` and of the facts changed; ``screen`` a hash of windows and named
-    elements. ``image`` and ``elements`` are hashes of files that the exploration keeps.
+    ``id`` is a hash of ``screen`` and of the changed facts; ``screen`` is a hash of windows and
+    named elements. ``image`` and ``elements`` are hashes that name files of the exploration.
     """
 
     id: str
@@ -108,36 +108,36 @@ class State(Record):
     image: str
     elements: str
     size: tuple[int, int] = (1280, 720)
-    """Width and height of the screen, in pixels: boxes are in these, pictures may be smaller."""
-    changed: tuple[Change, ...] = ()  # against the fresh start, noise left out
+    """Width and height of the screen in pixels. Boxes are in these; pictures may be smaller."""
+    changed: tuple[Change, ...] = ()  # since the fresh start, without noise
 
 
 class Triple(Record):
     """A state, an act, the state after it (OS-Genesis, 3.1)."""
 
     number: int
-    desktop: int  # counts fresh starts: triples of one number were done one after the other
+    desktop: int  # counts fresh starts: triples with the same number followed one another
     before: str
     act: Act
     box: tuple[int, int, int, int] | None  # the element's on the look before, in screen pixels
     after: str
     differences: Differences
     saved: bool = False  # whether the document was saved between the act and the reading of files
-    looks: int = 1  # 2 where nothing had changed at first
+    looks: int = 1  # 2 if nothing had changed at the first look
     seconds: float
     failed: str = ""
-    """Why the act could not be done or the machine was lost; there is no state after it then."""
+    """Why the act could not be done or the machine was lost; ``after`` is empty then."""
 
 
 class Effect(Record):
-    """What some triples changed that is the same: no two effects hold the same changes.
+    """The changes that one or several triples have in common; no two effects are the same.
 
-    ``lasting`` tells changes of files and settings from those that only the screen shows.
+    A ``lasting`` effect changes files or settings; any other shows on the screen only.
     """
 
     id: str
     changes: tuple[Change, ...] = ()
-    elements: tuple[ElementChange, ...] = ()  # only where nothing lasting changed
+    elements: tuple[ElementChange, ...] = ()  # only if nothing lasting changed
     triples: tuple[int, ...]
 
     @property
@@ -147,22 +147,22 @@ class Effect(Record):
 
 
 class Instruction(Record):
-    """What one writer made of one triple (OS-Genesis, 3.2)."""
+    """An instruction that one writer wrote from one triple (OS-Genesis, 3.2)."""
 
     triples: tuple[int, ...]
     writer: str = "rules"
-    """Or the name of a model, of the ways that one writes."""
+    """"rules", or the name of the model that wrote it."""
     way: Literal["reverse", "task_driven", "self_instruct", "broad"] = "reverse"
     sub: str  # the act in words: Sub-Instruction
     analysis: str = ""
     high: str  # the task: High-Level-Instruction
     steps: tuple[int, ...] = ()
     """The triples of the way that it was written for, from a fresh start, in order."""
-    turn: str = ""  # of the model that wrote it
+    turn: str = ""  # the model's turn that wrote it
 
 
 class Refusal(Record):
-    """Why some triples became no candidate, or no goal of a model."""
+    """The reason why some triples gave no candidate, or no goal of a model."""
 
     triples: tuple[int, ...]
     reason: str
@@ -185,7 +185,7 @@ class Candidate(Record):
 
 
 class Mutant(Record):
-    """A near miss, and whether the check told it from the right end."""
+    """A near miss, and whether the check failed on it, as it must."""
 
     kind: str
     """"other value", "other cell", "neighbour control" and the like."""
@@ -195,7 +195,7 @@ class Mutant(Record):
 
 
 class OtherWay(Record):
-    """The same end reached otherwise, and whether the check took it."""
+    """Another way to the same end, and whether the check passed on it."""
 
     kind: str
     """"keyboard", "paste", "other place", "shell"."""
@@ -207,7 +207,7 @@ class Stage(Record):
     """One part of a proof."""
 
     name: Literal["start", "end", "undone", "fresh"]
-    held: bool  # whether it came out as a good task's must
+    held: bool  # whether the result was as it must be for a good task
     score: float | None
     detail: str = ""
 
@@ -217,15 +217,15 @@ class Proof(Record):
 
     candidate: str
     completed: Candidate | None = None
-    """The candidate as it was proved, where its end changed more than its check asked for."""
+    """The candidate as it was proved, if its end changed more than its first check covered."""
     proved: bool
-    reason: str = ""  # why it is refused, from a short list; details are with the stages
+    reason: str = ""  # why it is refused, from a short list; the stages have the details
     stages: tuple[Stage, ...] = ()
     mutants: tuple[Mutant, ...] = ()
-    equivalent: int = 0  # mutants whose end was the right one: they are none
+    equivalent: int = 0  # mutants that reached the right end after all, which do not count
     not_done: int = 0  # mutants whose acts could not be done
     other_ways: tuple[OtherWay, ...] = ()
     undone_by: str = ""
     """"the same act", "the former value", "shell" and the like."""
     seconds: float = 0.0
-    desktops: int = 0  # fresh ones that it took
+    desktops: int = 0  # number of fresh desktops used

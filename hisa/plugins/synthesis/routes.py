@@ -1,4 +1,4 @@
-"""Ways to the end of a triple: the triples from a fresh start that matter, in order."""
+"""Ways to the end of a triple: the triples that are needed from a fresh start, in order."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hisa.screen.roles import FIELDS
 __all__ = ["ITEMS", "acts_of", "list_selected", "way_of", "ways_to"]
 
 ITEMS = frozenset({"icon", "list item", "tree item", "table cell", "table row", "list box option"})
-"""Elements that are selected, for something to be done with them."""
+"""Roles of elements that a person selects in order to act on them."""
 _LONGEST = 10
-"""Triples of the longest way: beyond, a task is a walk. Chosen by hand."""
+"""Most triples of a way: a longer task is tedious. Chosen by hand."""
 
 
 def ways_to(exploration: Exploration, *triples: Triple) -> list[tuple[Triple, ...]]:
-    """Ways from a fresh start to the end of any of some triples, the shortest first.
+    """Returns ways from a fresh start to the end of any of the triples, the shortest first.
 
-    They lead over screens, which hold values, and not over states: what another act set meanwhile
-    is no part of a way. Of the way that was gone, steps that may not matter are left out, and all
-    but its end, where the rest can follow; that it leads there is a guess, which the proof settles.
-    ``saved`` is left where a document changed.
+    Ways lead from screen to screen, not from state to state, so changes by other acts are no part
+    of them. The explored route is shortened: steps that may not matter are left out, or all but its
+    end, if the rest can still follow. Whether the short way leads there is a guess that the proof
+    tests. ``saved`` is kept only on steps that changed a document.
     """
     ways: list[tuple[Triple, ...]] = []
     for triple in triples:
@@ -35,7 +35,7 @@ def ways_to(exploration: Exploration, *triples: Triple) -> list[tuple[Triple, ..
 
 
 def _shorten_path(exploration: Exploration, path: list[Triple]) -> list[tuple[Triple, ...]]:
-    """The ways that a path has in it, the whole one too."""
+    """Returns the shorter ways that a path contains, and the whole path."""
     needed = path[-1:]
     for step in reversed(path[:-1]):
         if not (_is_dispensable(step) and _can_follow(exploration, needed[0], step.before)):
@@ -48,13 +48,13 @@ def _shorten_path(exploration: Exploration, path: list[Triple]) -> list[tuple[Tr
 
 
 def way_of(exploration: Exploration, steps: Iterable[int]) -> tuple[Triple, ...]:
-    """The way whose triples have these numbers."""
+    """Returns the way whose triples have these numbers."""
     by_number = {triple.number: triple for triple in exploration.triples}
     return _drop_needless_saves(exploration, [by_number[number] for number in steps])
 
 
 def _drop_needless_saves(exploration: Exploration, way: Iterable[Triple]) -> tuple[Triple, ...]:
-    """A way that saves only where a document changed."""
+    """Returns the way with saves only on steps that changed a document."""
     documents = set(exploration.subject.documents)
     return tuple(
         step
@@ -65,7 +65,7 @@ def _drop_needless_saves(exploration: Exploration, way: Iterable[Triple]) -> tup
 
 
 def _is_connected(exploration: Exploration, way: Sequence[Triple]) -> bool:
-    """Whether each step of a way can follow on the one before, and the first on a fresh start."""
+    """Whether each step of a way can follow the one before, and the first one a fresh start."""
     states, came = exploration.states, exploration.root
     for step in way:
         apart = states[step.before].screen != states[came].screen
@@ -76,7 +76,7 @@ def _is_connected(exploration: Exploration, way: Sequence[Triple]) -> bool:
 
 
 def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
-    """Whether a state offers a triple's control, with the same things selected as then."""
+    """Whether a state offers a triple's control, and has the same selection as before it."""
     elements = exploration.elements(exploration.states[state])
     old_elements = exploration.elements(exploration.states[triple.before])
     act = triple.act
@@ -94,7 +94,7 @@ def _can_follow(exploration: Exploration, triple: Triple, state: str) -> bool:
 
 
 def list_selected(elements: Sequence[Element]) -> list[str]:
-    """The names of selected items; in a spreadsheet, the cell that the name box holds."""
+    """Returns the names of the selected items; in a spreadsheet, the cell in the name box."""
     if any(element.role == "table cell" and CELL.fullmatch(element.name) for element in elements):
         boxes = (element.text.strip() for element in elements if element.role in FIELDS)
         return [text for text in boxes if CELL.fullmatch(text)][:1]
@@ -105,7 +105,7 @@ def list_selected(elements: Sequence[Element]) -> list[str]:
 
 
 def _is_dispensable(step: Triple) -> bool:
-    """Whether what follows may do without a step: it was done with, or only opened something."""
+    """Whether the next steps may do without a step: its effect is complete, or it opens a menu."""
     if step.differences.facts or step.act.role == "menu":
         return True
     has_lasting_change = any(
@@ -117,7 +117,7 @@ def _is_dispensable(step: Triple) -> bool:
 
 
 def acts_of(exploration: Exploration, way: Iterable[Triple]) -> tuple[Act, ...]:
-    """The acts of a way, saves included."""
+    """Returns the acts of a way, saves included."""
     save = Act(kind="press", keys=exploration.subject.save)
     return tuple(
         act for triple in way for act in ((triple.act, save) if triple.saved else (triple.act,))

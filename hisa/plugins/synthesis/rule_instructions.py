@@ -1,7 +1,7 @@
 """Instructions by rules: acts in plain words, from the looks before and after them alone.
 
-Facts and checks are not read here, so that an instruction and its check stand apart (OS-Genesis,
-3.2: a low-level instruction from the triple, then the task that it is part of).
+Facts and checks are not read here, so that an instruction is independent of its check. As in
+OS-Genesis, 3.2, a low-level instruction is made from the triple, then the task that it is part of.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _VERBS = {
 }  # fmt: skip
 _ON = frozenset({"checked", "pressed"})
 _WAYS_OUT = (("esc",), ("alt", "f4"))
-_LONGEST = 80  # characters of a name or text that an instruction repeats
+_LONGEST = 80  # most characters of a name or text that an instruction quotes
 
 
 class _NoWords(Exception):
-    """An act that cannot be told in words: why."""
+    """An act that cannot be put into words; the message says why."""
 
 
 def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruction | str:
-    """The instruction for a way, or the reason why there is none.
+    """Returns the instruction for a way, or the reason why there is none.
 
-    Raises: OSError, ValueError where the elements of a look are gone or damaged.
+    Raises: OSError, ValueError if the elements of a look are missing or damaged.
     """
     last = way[-1]
     if last.act.kind == "scroll":
-        return "what only scrolls is no task"
+        return "scrolling alone is not a task"
     try:
         parts = clauses(exploration, way)
         sub = clauses(exploration, [last.model_copy(update={"saved": False})])
@@ -57,7 +57,7 @@ def rule_instruction(exploration: Exploration, way: Sequence[Triple]) -> Instruc
 
 
 def sentence(parts: Sequence[str], title: str) -> str:
-    """Acts as one sentence: ``In the text editor, open … and turn on ….``."""
+    """Joins clauses into one sentence: ``In the text editor, open … and turn on ….``."""
     saves = len(parts) > 1 and parts[-1].startswith("save the file")
     text = ", then ".join(parts[:-1] if saves else parts) + (f" and {parts[-1]}" if saves else "")
     if title:
@@ -67,9 +67,9 @@ def sentence(parts: Sequence[str], title: str) -> str:
 
 
 def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
-    """The acts of a way in words, in order; those that only lead to the next one are left out.
+    """Returns the acts of a way in words, in order, without those that the next one implies.
 
-    Raises: OSError, ValueError where the elements of a look are gone or damaged.
+    Raises: OSError, ValueError if the elements of a look are missing or damaged.
     """
     parts: list[str] = []
     documents = exploration.subject.documents
@@ -85,14 +85,14 @@ def clauses(exploration: Exploration, way: Sequence[Triple]) -> list[str]:
 
 
 def _is_implied_by_next(act: Act, following: Act) -> bool:
-    """Whether an act is told by the one after it: a menu by its item, a click by the typing."""
+    """Whether the next act implies this one: an item its menu, typing the click before it."""
     if act.kind == "click" and following.kind in ("type", "double_click", "right_click"):
         return act.key[1:] == following.model_copy(update={"keys": act.keys}).key[1:]
     return act.kind == "click" and act.role == "menu" and act.name in following.within
 
 
 def element_of(exploration: Exploration, triple: Triple) -> Element | None:
-    """The element that a triple's act is about, on the look before it."""
+    """Returns the element of a triple's act, on the look before it."""
     for element in exploration.elements(exploration.states[triple.before]) if triple.box else ():
         sides = (element.box.left, element.box.top, element.box.right, element.box.bottom)
         near = all(abs(a - b) <= 2 for a, b in zip(sides, triple.box or (), strict=True))
@@ -102,7 +102,7 @@ def element_of(exploration: Exploration, triple: Triple) -> Element | None:
 
 
 def same_place(element: Element, look: Sequence[Element]) -> Element | None:
-    """The same element on another look, where it is still in its place."""
+    """Returns the same element on another look, if it is still in its place."""
     place = (element.role, element.box)
     return next((candidate for candidate in look if (candidate.role, candidate.box) == place), None)
 
@@ -120,11 +120,11 @@ class _Step:
         self.element = element_of(exploration, triple)
 
     def words(self) -> str:
-        """The act in words; raises `_NoWords`."""
+        """Returns the act in words; raises `_NoWords`."""
         kind = self.act.kind
         if kind == "press":
             if self.act.keys in _WAYS_OUT:
-                raise _NoWords("what only leaves a window is no task")
+                raise _NoWords("leaving a window is not a task")
             return f"press {_keys(self.act.keys)}"
         if self.element is None:
             raise _NoWords("the control is not on the look before")
@@ -159,7 +159,7 @@ class _Step:
         return f"{_VERBS.get(role, f'click the {role}')} {thing}{where}"
 
     def _springs_back(self, element: Element) -> bool:
-        """Whether a toggle is as before, and something else changed: it is a button to press."""
+        """Whether a toggle is as before although something changed: then it acts as a button."""
         after = same_place(element, self.after)
         still = after is not None and _ON & after.states == _ON & element.states
         return still and self.before != self.after
@@ -189,10 +189,10 @@ class _Step:
         return f"{words}{self._place()}{enter}"
 
     def _thing(self, element: Element) -> str:
-        """The name of an element; raises `_NoWords` where it has none, or several are called so."""
+        """Returns the name of an element, numbered if several share it; raises `_NoWords`."""
         name = _name(element, self.before)
         if not name or len(name) > _LONGEST:
-            raise _NoWords(f"a {element.role} without a name that can be said")
+            raise _NoWords(f"a {element.role} has no name, or too long a name")
         shown = [candidate for candidate in self.before if "showing" in candidate.states]
         same = [e for e in shown if e.role == element.role and _name(e, self.before) == name]
         if len(same) < 2:
@@ -201,13 +201,13 @@ class _Step:
         return f"{_quote_name(name)}, number {same.index(element) + 1} of {len(same)} from the top"
 
     def _place(self) -> str:
-        """Names the dialog that an act is in."""
+        """Returns words for the dialog that an act is in; empty for the main window."""
         window = one_line(self.act.window)
         alone = self.windows[0] < 2 or self.main in window.casefold()
         return "" if not window or alone else f" in the window {_quote_name(window)}"
 
     def selection(self, clauses: str) -> str:
-        """Names the items that are selected, where an act is about them and no word says so."""
+        """Returns the names of selected items, if the act needs them and ``clauses`` lack them."""
         act = self.act
         buttons = {"toggle button", "push button", "menu item"}
         if self.windows[0] > 1 or not (act.kind == "press" or act.role in buttons):
@@ -221,7 +221,7 @@ class _Step:
 
 
 def _spot(text: str, before: str, after: str) -> str:
-    """Tells where a text came to stand in one of several lines."""
+    """Returns words for the place of a new text in a field of several lines; raises `_NoWords`."""
     places = (at for at in range(len(before) + 1) if before[:at] + text + before[at:] == after)
     for at in places:
         line = before[:at].rpartition("\n")[2]
@@ -231,11 +231,11 @@ def _spot(text: str, before: str, after: str) -> str:
             return f"at the end of the text{'' if line else ' on a new line'}"
         if 3 <= len(line) <= _LONGEST and before.count(line) == 1:
             return f'right after "{line}"'
-    raise _NoWords("the place that the text came to cannot be told")
+    raise _NoWords("the place of the new text cannot be described")
 
 
 def _name(element: Element, elements: Sequence[Element]) -> str:
-    """An element's name, its label's, or that of what stands left of a field."""
+    """Returns an element's name, or its label's, or for a field the text on its left."""
     own = read_name(element) or element.label
     labels = (
         label for label in elements if label.role in {"label", "static", "check box"} and label.name
@@ -249,7 +249,7 @@ def _name(element: Element, elements: Sequence[Element]) -> str:
 
 
 def _only_field(element: Element, elements: Sequence[Element]) -> bool:
-    """Whether a window has no other field of one line."""
+    """Whether the element is the only one-line field of its window."""
     fields = (candidate for candidate in elements if {"editable", "showing"} <= candidate.states)
     own = [
         candidate
@@ -264,7 +264,7 @@ def _strip_name(name: str) -> str:
 
 
 def _quote_name(name: str) -> str:
-    """A name as a sentence has it: in quotes but where every word begins with a capital."""
+    """Returns a name for use in a sentence: in quotes unless every word begins with a capital."""
     name = _strip_name(name)
     plain = re.fullmatch(r"[A-Z0-9][\w-]*( [A-Z0-9][\w-]*){0,4}", name)
     return name if plain else f'"{name}"'

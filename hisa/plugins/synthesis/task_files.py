@@ -1,4 +1,4 @@
-"""Files of a proved task: HiSA's own format, OSWorld's, and its origin."""
+"""The files of a proved task: in HiSA's own format, in OSWorld's, and its provenance."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ += ["write_task"]
 _WRITTEN = frozenset(
     {"task.yaml", "provenance.json", "reference.json", "osworld.json", "instruction.json"}
 )
-"""Files that are written beside a task: none of its own may be called so."""
+"""Names of files written beside a task; no file of its setup may have one."""
 _ACT_WORDS = {
     "click": "Click", "double_click": "Double-click", "right_click": "Right-click",
     "type": "Type into", "scroll": "Turn the wheel over", "press": "Press",
@@ -36,7 +36,7 @@ _ACT_WORDS = {
 
 
 def _tree(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
-    """The task as the keys of HiSA's own task files."""
+    """Returns the task as keys and values of HiSA's own task files."""
     tree = candidate.model_dump(include={"id", "instruction", "check"})
     tree |= {"domain": exploration.subject.domain, "setup": exploration.subject.setup}
     order = ("id", "domain", "instruction", "setup", "check")
@@ -46,19 +46,25 @@ def _tree(exploration: Exploration, candidate: Candidate) -> dict[str, Any]:
 
 
 def task_of(exploration: Exploration, candidate: Candidate) -> Task:
-    """The task of a candidate, to be set up and scored by `hisa.tasks.scorer.TaskScorer`.
+    """Returns the task of a candidate, to be set up and scored by `hisa.tasks.scorer.TaskScorer`.
 
-    Raises: UsageError where its check or its setup is none that HiSA's own format reads.
+    Raises: UsageError if its check or its setup is invalid in HiSA's own format.
     """
     folder = Path(exploration.subject.folder or exploration.folder)
     return OWN.read(folder / "task.yaml", _tree(exploration, candidate))
 
 
 def write_task(folder: Path, exploration: Exploration, candidate: Candidate, proof: Proof) -> None:
-    """Write a proved task as ``folder/ID/``, whole or not at all; one that is there is replaced.
+    """Writes a proved task as ``folder/ID/``, whole or not at all; replaces an earlier one.
+
+    Args:
+        folder: of the tasks.
+        exploration: that it was made from.
+        candidate: the task, as it was proved.
+        proof: goes into ``provenance.json``.
 
     Raises:
-        UsageError: a file of its setup is not there, or has the name of one that is written.
+        UsageError: a file of its setup is missing, or has a reserved name.
         OSError: it cannot be written.
     """
     task, tree = task_of(exploration, candidate), _tree(exploration, candidate)
@@ -81,7 +87,12 @@ def write_task(folder: Path, exploration: Exploration, candidate: Candidate, pro
 
 
 def write_goal(folder: Path, exploration: Exploration, instruction: Instruction) -> None:
-    """Write a broader goal as ``folder/ID/``: a task without a check, and where it is from.
+    """Writes a broader goal as ``folder/ID/``: a task without a check, and its instruction.
+
+    Args:
+        folder: of the goals.
+        exploration: that it was made from.
+        instruction: of the goal; also written as ``instruction.json``.
 
     Raises: as `write_task`.
     """
@@ -100,7 +111,7 @@ def write_goal(folder: Path, exploration: Exploration, instruction: Instruction)
 
 
 def _copy_setup(task: Task, part: Path) -> None:
-    """Copy the files of a task's setup to beside it."""
+    """Copies the files of a task's setup into its folder."""
     for name in dict.fromkeys(step["copy"]["source"] for step in task.setup if "copy" in step):
         target = part / name
         if not target.resolve().is_relative_to(part.resolve()) or name in _WRITTEN:
@@ -122,7 +133,7 @@ _Readable.add_representer(
 
 
 def as_yaml(tree: object) -> str:
-    """Plain values as YAML for people."""
+    """Returns plain values as YAML that is easy to read."""
     return str(yaml.dump(tree, Dumper=_Readable, sort_keys=False, allow_unicode=True, width=100))
 
 
@@ -131,7 +142,7 @@ def _triples(exploration: Exploration, candidate: Candidate) -> list[Triple]:
 
 
 def main_triple(exploration: Exploration, candidate: Candidate) -> Triple | None:
-    """The last triple of a candidate that is known: the one that its task ends with."""
+    """Returns the triple that a candidate's task ends with; None if the exploration lacks it."""
     return next(reversed(_triples(exploration, candidate)), None)
 
 
@@ -146,7 +157,7 @@ def _provenance(exploration: Exploration, candidate: Candidate, proof: Proof) ->
 
 
 def act_in_words(act: Act) -> str:
-    """An act as a person says it: ``Click the menu item "Copy" in Edit``."""
+    """Returns an act as a person says it: ``Click the menu item "Copy" in Edit``."""
     words = [_ACT_WORDS[act.kind]]
     if act.kind == "type":
         words = ["Type", json.dumps(act.text, ensure_ascii=False), *["into"] * bool(act.role)]
@@ -160,7 +171,7 @@ def act_in_words(act: Act) -> str:
 
 
 def _reference(candidate: Candidate) -> dict[str, Any]:
-    """Each act, also in words."""
+    """Returns the acts, each with a description in words."""
     steps = []
     for act in candidate.acts:
         plain = act.model_dump(mode="json", exclude_defaults=True)
@@ -169,7 +180,7 @@ def _reference(candidate: Candidate) -> dict[str, Any]:
 
 
 def _steps(task: Task, folder: str) -> Iterator[dict[str, Any]]:
-    """Each step of the setup as OSWorld's."""
+    """Yields each step of the setup in OSWorld's format."""
     for raw in task.setup:
         step = SetupStep.model_validate(raw)
         if step.launch is not None:
@@ -184,7 +195,7 @@ def _steps(task: Task, folder: str) -> Iterator[dict[str, Any]]:
 
 
 def _line(step: SetupStep) -> str:
-    """The bash of a step that waits for its end."""
+    """Returns the bash command of a step that ends by itself."""
     if step.write is not None:
         path, text = (
             quote_word(step.write.path),
@@ -199,7 +210,7 @@ def _line(step: SetupStep) -> str:
 
 
 def _checks(task: Task) -> list[str | None]:
-    """Each check as bash that ends with 0 where it holds; None where only HiSA can look."""
+    """Returns each check as bash that exits with 0 if it passes; None if only HiSA can check it."""
     lines: list[str | None] = []
     for raw in (task.check or {})["all"]:
         check = Check.model_validate(raw)
@@ -216,13 +227,13 @@ def _checks(task: Task) -> list[str | None]:
 
 
 def osworld_tree(task: Task) -> dict[str, Any] | str:
-    """The task as OSWorld's task JSON, or the reason why there is none.
+    """Returns the task as OSWorld's task JSON, or the reason why there is none.
 
-    Files of its setup are looked up in ``examples/hisa/ID`` below ``evaluation_examples``.
+    The files of its setup are expected in ``evaluation_examples/examples/hisa/ID``.
     """
     checks = _checks(task)
     if None in checks:
-        return "a check looks at the screen, which OSWorld has no getter for"
+        return "a check reads the screen, for which OSWorld has no getter"
     config = [*_steps(task, f"evaluation_examples/examples/hisa/{task.id}")]
     if any(len(str(step)) > 100_000 for step in config):
         return "a text of the setup is too long for a command line"

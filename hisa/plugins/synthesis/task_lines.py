@@ -1,6 +1,6 @@
-"""What an exploration came to, in lines: tasks that were proved and how, what was refused, and why.
+"""Lines about an exploration's tasks: which were proved and how, and why others were refused.
 
-Works with what there is: an exploration alone, candidates without proofs, some of both.
+There may be candidates without proofs, or no candidates yet.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ CandidateProof = tuple[Candidate, Proof | None]
 
 
 def list_candidates(exploration: Exploration) -> list[CandidateProof]:
-    """The candidates of an exploration, each with its last proof; the proved ones come first.
+    """Returns the candidates of an exploration with their last proofs, the proved ones first.
 
-    Raises: UsageError where a file is damaged.
+    Raises: UsageError if a file is damaged.
     """
     folder = exploration.folder
     proofs = {proof.candidate: proof for proof in read_records(folder / "proofs.jsonl", Proof)}
@@ -33,16 +33,25 @@ def list_candidates(exploration: Exploration) -> list[CandidateProof]:
 
 
 def task_lines(exploration: Exploration, written: Candidate, proof: Proof | None) -> Iterator[str]:
-    """Yields a candidate with its pictures, check, reference and proof; texts are of screens."""
+    """Yields lines about a candidate: pictures, check, reference and proof.
+
+    Args:
+        exploration: that it was made from.
+        written: the candidate, as it was written.
+        proof: its last proof; None if it has none.
+
+    Yields:
+        Lines to print; they may have texts of screens, which are not trusted.
+    """
     candidate = (proof and proof.completed) or written
-    outcome = "waits for a proof" if proof is None else "proved" if proof.proved else "refused"
+    outcome = "not tried yet" if proof is None else "proved" if proof.proved else "refused"
     yield f"{candidate.id}: {outcome}: {candidate.instruction}"
     if proof and proof.reason:
         yield f"  because: {proof.reason}"
     if triple := main_triple(exploration, candidate):
         shown = (exploration.states.get(key) for key in (triple.before, triple.after))
         pictures = (str(exploration.picture(state)) for state in shown if state)
-        yield f"  pictures of its last act: {', '.join(pictures)}"
+        yield f"  pictures before and after its last act: {', '.join(pictures)}"
     for check in [*map(_in_words, candidate.changes)] or [*map(json.dumps, candidate.check)]:
         yield f"  check: {check}"
     for act in candidate.acts:
@@ -53,7 +62,7 @@ def task_lines(exploration: Exploration, written: Candidate, proof: Proof | None
 def _proof_lines(proof: Proof) -> Iterator[str]:
     for stage in proof.stages:
         score = "no score" if stage.score is None else f"score {stage.score:g}"
-        held = "as it must be" if stage.held else f"NOT as it must be {stage.detail}"
+        held = "as expected" if stage.held else f"NOT as expected: {stage.detail}"
         yield f"  {stage.name}: {score}, {held}"
     if proof.undone_by:
         yield f"  undone by {proof.undone_by}"
@@ -63,7 +72,10 @@ def _proof_lines(proof: Proof) -> Iterator[str]:
         passed = "passes" if way.passed else "does not pass"
         yield f"  other way {passed}: {way.kind}: {way.detail}"
     if proof.equivalent or proof.not_done:
-        yield f"  {proof.equivalent} more came to the right end, {proof.not_done} could not be done"
+        counts = (
+            f"{proof.equivalent} more reached the right end, {proof.not_done} could not be done"
+        )
+        yield f"  near misses not counted: {counts}"
 
 
 def _in_words(change: Change) -> str:

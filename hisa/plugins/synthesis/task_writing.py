@@ -1,4 +1,4 @@
-"""Writes for what was explored: candidates by rules; broader goals and references by a model."""
+"""Writes for an exploration: candidates by rules; broader goals and references by a model."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ __all__ = [
 ]
 
 ELSEWHERE = frozenset({"the acts cannot be repeated", "the end fails"})
-"""Reasons of proofs that say that a way does not lead to its end."""
+"""Reasons of proofs that mean that a way does not lead to its end."""
 _NO_WAY = "no short way from a fresh start is known"
 
 
 @dataclass(frozen=True)
 class Wish:
-    """How much is to be written; see ``hisa synth write --help``."""
+    """How much to write; see ``hisa synth write --help``."""
 
     limit: int | None = None
     references: int = 0
@@ -60,7 +60,7 @@ class Wish:
 
 @dataclass
 class WritingResult:
-    """All that there is of one writer, earlier instructions of the folder too."""
+    """All instructions of one writer, earlier ones of the folder included, and their candidates."""
 
     writer: str
     instructions: list[Instruction]
@@ -70,28 +70,28 @@ class WritingResult:
     stopped: str = ""
 
     def of_way(self, way: str) -> list[Instruction]:
-        """The instructions of one kind."""
+        """Returns the instructions of one kind."""
         return [entry for entry in self.instructions if entry.way == way]
 
 
 async def write_all(
     settings: Settings | None, folder: Path, wish: Wish, tell: Callable[[str], object]
 ) -> WritingResult:
-    """Write into the folder of an exploration; what is there is kept.
+    """Writes instructions into the folder of an exploration; earlier ones are kept.
 
     Args:
-        settings: whose planner's model writes goals and references; None: rules write candidates.
+        settings: their planner's model writes goals and references; None: rules write candidates.
         folder: of the exploration.
-        wish: how much.
+        wish: how much to write.
         tell: gets a line of progress after each reply of a model.
 
     Raises:
-        UsageError: nothing was explored there, or somebody else writes.
+        UsageError: there is no exploration, or another process is writing there.
         ConfigError, ModelUnavailable: the model cannot be opened.
     """
     exploration = Exploration.open(folder)
     if wish.references and settings is None:
-        raise UsageError("the references are written by a model", fix="--model NAME")
+        raise UsageError("--references needs a model to write them", fix="--model NAME")
     with working_in(folder / ".write.lock"):
         if settings is None:
             return _by_rules(exploration, wish.limit)
@@ -99,7 +99,7 @@ async def write_all(
 
 
 def _by_rules(exploration: Exploration, limit: int | None) -> WritingResult:
-    """An instruction for each effect, and candidates; a way that a proof refused is not taken."""
+    """Writes an instruction for each effect, and candidates; avoids ways that a proof refused."""
     folder, effects = exploration.folder, distinct_effects(exploration)
     failed = _read_failed_ways(folder)
     before = read_records(folder / "instructions.jsonl", Instruction)
@@ -134,7 +134,7 @@ def _by_rules(exploration: Exploration, limit: int | None) -> WritingResult:
 
 
 def _read_failed_ways(folder: Path) -> set[tuple[Act, ...]]:
-    """Ways that a proof found to lead elsewhere."""
+    """Returns the acts of ways that do not lead to their end by a proof."""
     proofs = read_records(folder / "proofs.jsonl", Proof)
     refused = {proof.candidate for proof in proofs if proof.reason in ELSEWHERE}
     candidates = read_records(folder / "candidates.jsonl", Candidate)
@@ -144,7 +144,7 @@ def _read_failed_ways(folder: Path) -> set[tuple[Act, ...]]:
 async def _by_model(
     settings: Settings, exploration: Exploration, wish: Wish, tell: Callable[[str], object]
 ) -> WritingResult:
-    """Ask for what is left until it is there, or a model or a budget ends."""
+    """Asks a model for all that is left, until it is written or the model or budget ends."""
     file = exploration.folder / "instructions.jsonl"
     async with open_writer(settings, exploration.folder, Ledger()) as writer:
         name = writer.model.name
@@ -165,7 +165,7 @@ async def _goals(
     limit: int | None,
     tell: Callable[[str], object],
 ) -> None:
-    """A broader goal for each act that changed something, of the same one for the first."""
+    """Asks for a broader goal for each act that changed something, once per `Act.key`."""
     folder = exploration.folder
     refused = read_records(folder / "goals_refused.jsonl", Refusal)
     written.refusals = [refusal for refusal in refused if refusal.writer == written.writer]
@@ -193,7 +193,7 @@ async def _goals(
 async def _references(
     writer: Writer, exploration: Exploration, written: WritingResult, wish: Wish
 ) -> None:
-    """Ask for the paper's two references, as many of each as are wished."""
+    """Asks for the paper's two references, ``wish.references`` of each."""
     for way in REFERENCES:
         while (left := wish.references - len(written.of_way(way))) > 0:
             references = [entry for entry in written.instructions if entry.way in REFERENCES]
@@ -218,9 +218,9 @@ def _replace(path: Path, records: Iterable[BaseModel]) -> None:
 
 
 def names_of(exploration: Exploration, acts: Iterable[Act]) -> set[str]:
-    """The names that an instruction for some acts may hold, whatever their words mean.
+    """Returns names of controls and texts that an instruction may quote; `no_task` ignores them.
 
-    A button that leaves a dialog stays a word: a click on it is no task.
+    Names of buttons that leave a dialog are not among them, since a click on one is not a task.
     """
     controls = {act.name for act in acts if not LEAVES.fullmatch(act.name)}
     return {*exploration.subject.names, *controls, *(act.text for act in acts)}
@@ -231,7 +231,13 @@ def make_candidates(
     effects: Iterable[Effect],
     instructions: Iterable[Instruction],
 ) -> tuple[list[Candidate], list[Refusal]]:
-    """The candidates of instructions for distinct effects, and what became none."""
+    """Returns the candidates for instructions, and a refusal for each other instruction.
+
+    Args:
+        exploration: that the instructions are for.
+        effects: distinct effects of its triples.
+        instructions: those without an effect are skipped.
+    """
     candidates: list[Candidate] = []
     refusals: list[Refusal] = []
     of_triple = {number: effect for effect in effects for number in effect.triples}
@@ -253,14 +259,14 @@ def make_candidates(
 
 
 def _normalise_check(candidate: Candidate) -> str:
-    """Returns the conditions of its check, in an order of its own."""
+    """Returns the conditions of its check as sorted JSON."""
     return json.dumps(sorted(json.dumps(check, sort_keys=True) for check in candidate.check))
 
 
 def _candidate(
     exploration: Exploration, instruction: Instruction, of_triple: Mapping[int, Effect]
 ) -> Candidate | str:
-    """The candidate of an instruction, or the reason why there is none."""
+    """Returns the candidate of an instruction, or the reason why there is none."""
     effect = of_triple[instruction.triples[0]]
     check = check_of(effect)
     if isinstance(check, str):
@@ -272,7 +278,7 @@ def _candidate(
     }
     unasked = () if effect.changes else filled - {(e.role, e.name) for e in effect.elements}
     if changed - {change.fact for change in effect.changes} or unasked:
-        return "a step on the way changes what the check does not ask for"
+        return "a step on the way changes something that the check does not test"
     acts = acts_of(exploration, way_of(exploration, instruction.steps))
     if reasons := no_task(instruction.high, names_of(exploration, acts)):
         return f"no task: {reasons[0].partition(':')[0]}"
@@ -299,9 +305,9 @@ _QUOTED = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”|(?<!\w)'[^']{1,300}'
 
 
 def no_task(instruction: str, names: Collection[str] = ()) -> list[str]:
-    """Reasons why an instruction is no task at all, such as an end that passes by itself.
+    """Returns the reasons why an instruction is not a task, such as an end that passes by itself.
 
-    ``names`` are those of things that it is about: their words are none of its own.
+    ``names`` are names that it quotes, whose words are ignored; see `names_of`.
     """
     own = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True) if name)
     bare = _QUOTED.sub(lambda name: "n" * len(name[0]), instruction[:5000])  # of any words

@@ -1,7 +1,7 @@
-"""What every part of training speaks of: looks, acts, episodes, and the protocols around them.
+"""The types that all of training shares: looks, acts, episodes, and the protocols around them.
 
 A draw says which instance of which task to play; the members of one group play the same draw. An
-episode is what came of it. An episode whose machine failed has no reward and is no sample.
+episode is its result. An episode whose machine failed has no reward and is not a sample.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Item:
     role: str  # in the accessibility tree's words: "push button", "check box", "entry", "link", ...
     name: str  # its text or label
     box: tuple[float, float, float, float]  # left, top, width, height: shares of the screen, 0 to 1
-    value: str = ""  # what it holds; empty: nothing, or nothing that can be read
+    value: str = ""  # its content; empty if there is none, or it cannot be read
     checked: bool = False  # or selected
-    focused: bool = False  # whether it has the keyboard
+    focused: bool = False  # whether it has the keyboard focus
     takes_text: bool = False  # whether text can be typed into it
 
 
@@ -55,16 +55,16 @@ class Look:
 class Act:
     """An action: a click on an element, a word of the instruction typed into one, or the end."""
 
-    kind: Literal["click", "type", "done"]  # "done" ends what does not end by itself
+    kind: Literal["click", "type", "done"]  # "done" ends an episode that does not end by itself
     item: int = -1  # index into `Look.items`; -1 for "done"
-    word: int = -1  # index of the instruction's word that is typed; -1 where none is
+    word: int = -1  # index of the instruction's word that is typed; -1 if none is
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An action with the log-probability with which its policy chose it, and the entropy there.
+    """An action, the log-probability with which its policy chose it, and the policy's entropy.
 
-    Both in nats, of the distribution at temperature 1 over all actions that the look allows.
+    Both are in nats, of the distribution at temperature 1 over all actions that the look allows.
     """
 
     act: Act
@@ -84,14 +84,14 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One step: what was seen, what was done, and how likely that was to the policy that did it."""
+    """One step: the look, the act, and its log-probability under the policy that chose it."""
 
     look: Look
     act: Act
     logprob: float = 0.0
     entropy: float = 0.0
     version: int = 0  # of the policy that chose
-    well_formed: bool = True  # whether the reply was an action at all; else its reward is 0
+    well_formed: bool = True  # whether the reply was a valid action; if not, its reward is 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +100,15 @@ class Episode:
 
     draw: Draw
     samples: tuple[Sample, ...] = field(repr=False)
-    score: float | None  # at the end, 0 to 1; None: the machine failed, so this is no sample
-    solved: bool  # whether the score is a full one
+    score: float | None  # at the end, 0 to 1; None if the machine failed: it is not a sample
+    solved: bool  # whether the score is 1
     truncated: bool = False  # whether the limit of steps ended it
-    failure: str = ""  # why the machine failed; empty where it did not
+    failure: str = ""  # why the machine failed; empty if it did not
     policy: str = ""  # name of the policy that acted, for cloning by strata
 
     @property
     def version(self) -> int:
-        """Version of the policy that chose the first action; 0 where there is none."""
+        """Version of the policy that chose the first action; 0 without actions."""
         return self.samples[0].version if self.samples else 0
 
     @property
@@ -118,10 +118,10 @@ class Episode:
 
     @property
     def rewards(self) -> tuple[float, ...]:
-        """Reward of each step: 1 for well-formed ones of a solved episode, else 0; undiscounted.
+        """Reward of each step, undiscounted: 1 for well-formed steps of a solved episode, else 0.
 
         The paper rewards correctly formatted actions of a solved trajectory that "contribute to the
-        solution" (ComputerRL, 3.2), and does not say which do: here all of them.
+        solution" (ComputerRL, 3.2), but does not say which do; here all do.
         """
         return tuple(float(self.solved and sample.well_formed) for sample in self.samples)
 
@@ -134,15 +134,15 @@ class Policy(Protocol):
     """Counted up with each update of its weights."""
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        """Returns an action for each look: the likeliest, or one drawn at temperature 1.
+        """Returns an action for each look: one drawn at temperature 1, or if greedy the likeliest.
 
-        ``version`` is afterwards that of the weights which chose.
+        Afterwards ``version`` is that of the weights that chose.
         """
         ...
 
 
 class Rollouts(Protocol):
-    """A source of episodes. One conformance suite holds all of them to this."""
+    """A source of episodes. One conformance suite tests all of them."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -154,16 +154,21 @@ class Rollouts(Protocol):
     ) -> Iterator[Episode]:
         """Yields an episode for each draw, in the order in which they end.
 
-        The policy is asked anew at each step, so its weights may change while this goes on. A
-        machine that fails gives an episode without a score.
+        The policy is asked at each step, so its weights may change meanwhile. A machine that fails
+        gives an episode without a score.
+
+        Args:
+            draws: the instances to play.
+            policy: chooses the actions.
+            greedy: whether it takes the likeliest action instead of drawing one.
 
         Raises:
-            UsageError: a draw names a task that is not here.
+            UsageError: a draw names a task that is not in ``tasks``.
         """
         ...
 
     def close(self) -> None:
-        """Give back browsers and machines."""
+        """Releases browsers and machines."""
         ...
 
 
@@ -178,7 +183,7 @@ class Weights(Protocol):
         ...
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint; a reader sees the old one or the new one."""
+        """Writes a checkpoint atomically: a reader sees the old one or the new one."""
         ...
 
 
@@ -186,16 +191,16 @@ class Trainable(Policy, Weights, Protocol):
     """A policy with a network."""
 
     def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns the log-probability of each sample's act and the entropy there, float32 [n].
+        """Returns the log-probability of each sample's act, and the entropy, both float32 [n].
 
         With gradients, at temperature 1; see `Choice`.
         """
         ...
 
     def reseed(self, seed: int) -> None:
-        """Begin its sampling anew, so that the same looks get the same acts."""
+        """Restarts its sampling from a seed, so that the same looks get the same acts."""
         ...
 
     def copy(self) -> Trainable:
-        """Returns another with the same weights and version, sharing nothing."""
+        """Returns a policy with the same weights and version, sharing nothing with this one."""
         ...

@@ -1,8 +1,8 @@
 """Targets of recorded screens, and the cleaning of their boxes (GTA1, eq. 1).
 
-A box goes that no detected box resembles. A detector returns the boxes of what it sees on a
-target's picture; it knows neither the annotation nor the tree that it is from. Not seen is not
-absent: where it saw nothing a box is not judged and stays.
+A box that resembles no detected box is dropped. A detector returns the boxes that it sees on a
+target's picture; it knows neither the annotation nor the tree that this is from. If it sees
+nothing, the box is not judged and stays.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = [
 ]
 
 Detector = Callable[[Target], Sequence[Box]]
-"""Returns the boxes of a target's picture; none where it saw nothing there."""
+"""Returns the boxes seen on a target's picture, in its pixels; none if nothing was seen."""
 
 
 class DroppedTarget(NamedTuple):
-    """A target that went, the largest IoU of its box, and the boxes that were detected."""
+    """A dropped target, the largest IoU of its box with a detected box, and the detected boxes."""
 
     target: Target
     overlap: float
@@ -52,7 +52,7 @@ class DroppedTarget(NamedTuple):
 
 
 class CleaningResult(NamedTuple):
-    """Targets that stay, those that went, and how many of those that stay were not judged."""
+    """The targets that stay, those dropped, and how many of those that stay were not judged."""
 
     remaining: list[Target]
     dropped: list[DroppedTarget]
@@ -62,16 +62,19 @@ class CleaningResult(NamedTuple):
         total = len(self.remaining) + len(self.dropped)
         return (
             f"{len(self.dropped)} of {total} boxes dropped, "
-            f"{self.not_judged} not judged: nothing was detected there"
+            f"{self.not_judged} not judged (nothing was detected there)"
         )
 
 
 def screens(
     folder: Path, threshold: float | None, out: Path
 ) -> tuple[list[Target], dict[str, list[Target]]]:
-    """Returns a folder's targets for training, cleaned where there is a threshold, and held out.
+    """Returns a folder's targets for training, and those held out (of every tenth look).
 
-    What went is drawn into ``dropped.png``.
+    Args:
+        folder: of recorded runs.
+        threshold: least IoU with a detected box, 0 to 1; None: the targets are not cleaned.
+        out: gets ``dropped.png``, a sheet of the dropped targets.
 
     Raises:
         UsageError: there is no target, or none is left.
@@ -82,23 +85,27 @@ def screens(
     del looks[9::10]
     targets = [target for look in looks for target in look]
     if not targets:
-        raise UsageError(f"--data {folder}: no look has a named element", fix="leave out --data")
+        raise UsageError(f"--data {folder}: no look has a named element", fix="omit --data")
     if threshold is not None:
         result = clean(targets, OtherLooks(targets), threshold)
         say_error(result)
         if result.dropped:
             contact_sheet(result.dropped).save(out / "dropped.png")
         if not result.remaining:
-            raise UsageError(f"--clean {threshold} leaves nothing", fix="--clean 0.1")
+            raise UsageError(f"--clean {threshold} drops every target", fix="--clean 0.1")
         targets = result.remaining
     return targets, {"tuning": held} if held else {}
 
 
 def clean(targets: Iterable[Target], detect: Detector, threshold: float = 0.3) -> CleaningResult:
-    """Drop targets whose largest IoU with a detected box is strictly below the threshold.
+    """Drops targets whose largest IoU with a detected box is strictly below the threshold.
 
-    Where nothing was detected a target stays, and is counted as not judged. The paper's threshold
-    is 0.3 (section 4).
+    A target stays if nothing was detected, and is counted as not judged.
+
+    Args:
+        targets: to judge.
+        detect: the detector.
+        threshold: 0 to 1; 0.3 in the paper (section 4).
     """
     remaining, dropped, not_judged = list[Target](), list[DroppedTarget](), 0
     for target in targets:
@@ -113,7 +120,7 @@ def clean(targets: Iterable[Target], detect: Detector, threshold: float = 0.3) -
 
 
 def iou(first: Box, second: Box) -> float:
-    """Returns intersection over union, 0 to 1; a box with its ends the wrong way round is empty."""
+    """Returns intersection over union, 0 to 1; a box whose right is left of its left is empty."""
     width = max(0.0, min(first.right, second.right) - max(first.left, second.left))
     height = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
     areas = [
@@ -124,7 +131,7 @@ def iou(first: Box, second: Box) -> float:
 
 
 def contact_sheet(dropped: Sequence[DroppedTarget]) -> Image.Image:
-    """Returns a picture of some that went: annotations blue, detected boxes red, as in fig. 3."""
+    """Returns a picture of some dropped targets: annotations blue, detections red, as in fig. 3."""
     shown = dropped[:: max(1, -(-len(dropped) // 48))]
     width, height, line, columns = 240, 192, 16, 6
     rows = max(1, -(-len(shown) // columns))
@@ -143,12 +150,12 @@ def contact_sheet(dropped: Sequence[DroppedTarget]) -> Image.Image:
 
 
 class OtherLooks:
-    """A detector by the trees of other looks that show the same at the place of a box.
+    """A detector that uses the trees of other looks with the same pixels inside a target's box.
 
-    Another look is one of the same size whose tree was taken at another time: in another run, or in
-    the same one with other elements, for a tree that is the same to the byte may be the same one,
-    served again. A target's box says only which looks show its place unchanged, to the pixel; their
-    trees are read whole. If no other look shows it, nothing is detected.
+    Another look has the same size and a tree taken at another time: in another run, or in the same
+    run with other elements, since an identical tree may be the same one served again. The target's
+    box only selects the looks; all elements of their trees are returned. If no other look has the
+    same pixels there, nothing is detected.
     """
 
     def __init__(self, targets: Iterable[Target]) -> None:
@@ -157,7 +164,7 @@ class OtherLooks:
         self._own: tuple[Image.Image, NDArray[np.uint8]] | None = None
 
     def __call__(self, target: Target) -> list[Box]:
-        """Returns the boxes of all elements of such looks."""
+        """Returns the boxes of all elements of those looks."""
         if self._own is None or self._own[0] is not target.picture:
             self._own = target.picture, _pixels(target.picture)
         own, left, top = self._own[1], int(target.box.left), int(target.box.top)
@@ -185,7 +192,7 @@ def recorded_targets(folder: Path) -> Iterator[Target]:
     """
     logs = sorted(folder.rglob(EVENTS))
     if not logs:
-        raise UsageError(f"{folder}: no run with {EVENTS} is in it", fix="leave out --data")
+        raise UsageError(f"{folder}: holds no run with {EVENTS}", fix="omit --data")
     for log in logs:
         run = load_run(log.parent)
         looks = {(e.image, e.elements_sha256): e for e in run.events if isinstance(e, Observed)}
@@ -195,7 +202,7 @@ def recorded_targets(folder: Path) -> Iterator[Target]:
 
 
 def _of_look(run: Run, look: Observed) -> Iterator[Target]:
-    """The elements that show, and whose name and role no other on the screen has."""
+    """Yields the visible elements whose name and role are unique on the screen."""
     path = run.image(look.image)
     try:
         elements = read_elements(run.folder / ELEMENTS / f"{look.elements_sha256}.json")

@@ -1,7 +1,7 @@
-"""Metrics of a training run, one row an update, and curves of them.
+"""Metrics of a training run, one row per update, and their curves.
 
 ComputerRL's figure 6 (appendix E) names eight measures without defining them; the definitions here
-are ours. A measure that was not taken is None, never 0.
+are HiSA's. A measure that was not taken is None, never 0.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MEASURES = (
     "clipped",
     "seconds",
 )
-"""Those that are drawn; the first eight are those of figure 6."""
+"""The measures that are drawn; the first eight are those of figure 6."""
 _MOST_BYTES = 256 << 20  # of a file of metrics: a quarter of a million rows of 1 KB
 _MOST_RUNS = 6
 _COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2")
@@ -69,7 +69,7 @@ class TaskMetrics(BaseModel):
     n: _Count = 0  # sampled episodes
     greedy: float | None = None  # share solved on held-out seeds; null between evaluations
     greedy_n: _Count = 0  # greedy episodes
-    groups: _Count = 0  # played, those left out whose machines all failed
+    groups: _Count = 0  # groups played, without those whose machines all failed
     spread_groups: _Count = 0  # of these, groups with spread of rewards: they give a gradient
 
 
@@ -80,27 +80,27 @@ class MetricsRow(BaseModel):
     """
 
     format: Literal[1] = 1  # of this row; rows of other formats are counted and left out
-    # Number of the update, counted on through all phases of a run and over resumptions.
+    # Number of the update, counted through all phases and resumptions of a run.
     update: _Count
     # Kind of update: cloning, GRPO, or the supervised phase of Entropulse.
     phase: Literal["sft", "grpo", "pulse"] = "grpo"
     version: _Count = 0  # of the policy after the update
-    episodes: _Count = 0  # sampled episodes that came in, failed ones left out
+    episodes: _Count = 0  # sampled episodes, without failed ones
     steps: _Count = 0  # steps of these episodes
     seconds: float | None = None  # wall time of the update with its rollouts, without evaluations
-    # Share of sampled episodes that were solved; a mean over groups. Partial credit is 0.
+    # Share of sampled episodes that were solved; a mean over groups. Partial credit counts as 0.
     reward: float | None = None
     # Entropy, when it acted, over all actions a look allows, in nats; a mean over steps.
     entropy: float | None = None
     # Low-variance estimate (k3) of the divergence from the reference, in nats; over steps.
     kl: float | None = None
-    # Log-probability before the update less that during it, in nats; a mean over steps.
+    # Log-probability before the update minus that during it, in nats; a mean over steps.
     ppo_kl: float | None = None
-    # Best reward of a group less its mean reward; over groups. 0: no group teaches anything.
+    # Best reward of a group minus its mean reward; over groups. 0: no group has a spread.
     margin: float | None = None
-    best_of_n: float | None = None  # share of groups of which at least one member was solved
+    best_of_n: float | None = None  # share of groups with at least one solved member
     turns: float | None = None  # steps of an episode; a mean over episodes
-    # Tokens of a reply, or the choices of a pointer's (end 1, click 2, type 3); over steps.
+    # Tokens of a reply, or the number of a pointer's choices (end 1, click 2, type 3); over steps.
     reply_length: float | None = None
     # Share solved of greedy episodes on held-out seeds; over tasks; null between evaluations.
     greedy: float | None = None
@@ -112,17 +112,17 @@ class MetricsRow(BaseModel):
     age_p95: float | None = None  # 95th percentile of that age over episodes
     groups: _Count = 0  # groups with at least one episode that did not fail
     dropped_groups: _Count | None = None  # groups without spread of rewards: they give no gradient
-    failed_episodes: _Count | None = None  # episodes whose machine failed: no samples, in no mean
-    clipped: float | None = None  # share of steps whose ratio the clip held
-    loss: float | None = None  # the loss that was minimised; phases have losses of their own kind
+    failed_episodes: _Count | None = None  # episodes whose machine failed; they are in no mean
+    clipped: float | None = None  # share of steps whose ratio was clipped
+    loss: float | None = None  # the loss that was minimised; its definition depends on the phase
     tasks: dict[str, TaskMetrics] = {}  # by name of the task
 
 
 def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, Any]:
-    """Returns the fields of `MetricsRow` that episodes alone tell.
+    """Returns the fields of `MetricsRow` that follow from episodes alone.
 
-    A group is a task and its group's name, or its seed where it has none. A failed episode is
-    counted, and is in nothing else. ``version`` is the trainer's when the update starts.
+    A group is identified by its task and name, or by its seed if it has no name. A failed episode
+    is only counted. ``version`` is the policy's when the update starts.
     """
     every = list(episodes)
     usable = [episode for episode in every if episode.is_sample]
@@ -159,14 +159,14 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
 
 
 class Metrics(NamedTuple):
-    """Rows of one run by update, and the number of lines that are none, or of another format."""
+    """Rows of one run by update, and the number of lines that are invalid or of another format."""
 
     rows: list[MetricsRow]
     left_out: int
 
 
 def read_metrics(folder: Path) -> Metrics:
-    """Reads ``metrics.jsonl`` of a run's folder, as far as it is written; raises OSError."""
+    """Reads ``metrics.jsonl`` of a run's folder, which may still grow; raises OSError."""
     rows, left_out = dict[int, MetricsRow](), 0
     with (folder / METRICS_FILE).open("rb") as file:
         text = file.read(_MOST_BYTES)
@@ -180,7 +180,7 @@ def read_metrics(folder: Path) -> Metrics:
 
 
 class Point(NamedTuple):
-    """A measure at one update, with its 95% interval where several seeds have it."""
+    """A measure at one update, with its 95% interval if there are several seeds."""
 
     update: int
     value: float
@@ -197,7 +197,7 @@ class Run(NamedTuple):
     def points(self, name: str, task: str = "") -> list[Point]:
         """Returns the mean of a measure, or of one task's, with Student's interval over seeds.
 
-        Only updates that all seeds have are in it; one seed has no interval.
+        It has only updates that all seeds have; with one seed there is no interval.
         """
         values = defaultdict[int, list[float]](list)
         for row in (row for seed in self.seeds for row in seed.rows):
@@ -208,9 +208,9 @@ class Run(NamedTuple):
         return [Point(at, math.fsum(own) / len(own), *_interval(own)) for at, own in shared]
 
     def tasks(self) -> dict[str, dict[str, stats.Estimate]]:
-        """Returns for each task over all updates the shares solved and of groups with spread.
+        """Returns two shares for each task, over all updates, with Wilson's intervals.
 
-        Their keys are "solved" and "spread"; intervals are Wilson's, over episodes and over groups.
+        "solved" is the share of episodes solved, "spread" that of groups with a spread of rewards.
         """
         counts = defaultdict[str, list[float]](lambda: [0.0] * 4)
         for name, task in (
@@ -224,7 +224,7 @@ class Run(NamedTuple):
         }
 
     def lines(self) -> Iterator[str]:
-        """Yields counts, the last point of each measure, and each task's shares, to print."""
+        """Yields lines to print: counts, the last point of each measure, and each task's shares."""
         tasks, left_out = self.tasks(), sum(seed.left_out for seed in self.seeds)
         last = max(seed.rows[-1].update for seed in self.seeds)
         counts = f"seeds {len(self.seeds)}, last update {last}, lines left out {left_out}"
@@ -236,9 +236,9 @@ class Run(NamedTuple):
         for task, shares in tasks.items():
             solved, spread = shares["solved"], shares["spread"]
             line = f"  {safe_line(task, 60)}: solved {solved} of {solved.n} episodes"
-            yield f"{line}; share of groups with spread {spread} of {spread.n}"
+            yield f"{line}; groups with a spread {spread} of {spread.n}"
         if tasks and all(shares["spread"].value == 0 for shares in tasks.values()):
-            yield "  No group of any update had a spread: no gradient, nothing was learned."
+            yield "  No group of any update had a spread: no gradient, so nothing was learned."
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -258,7 +258,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         except OSError as error:
             raise UsageError(f"{folder}: {error}") from error
         if not seeds or not all(seed.rows for seed in seeds):
-            message = f"{folder}: no row of {METRICS_FILE} in it, nor in all folders in it"
+            message = f"{folder}: no {METRICS_FILE} with rows, neither in it nor in every subfolder"
             raise UsageError(message, fix="hisa train grpo -o DIR")
         label = str(folder) if names.count(name) > 1 else name
         runs.append(Run(safe_line(label, 60), seeds))
@@ -266,7 +266,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """Student's of the mean; none where there is no spread."""
+    """Returns Student's interval of the mean; None twice without a spread."""
     estimate = stats.ratio_over_tasks([(value, 1) for value in values], least=-math.inf)
     known = estimate.low is not None and estimate.high is not None and estimate.low < estimate.high
     return (estimate.low, estimate.high) if known else (None, None)
@@ -275,7 +275,7 @@ def _interval(values: Sequence[float]) -> tuple[float | None, float | None]:
 def figure(runs: Sequence[Run]) -> str:
     """Returns one SVG with a panel for each measure that was taken and a colour for each run.
 
-    It loads nothing and has no script; names of folders are hostile texts, and escaped.
+    It loads nothing and has no script; names of folders are not trusted, so they are escaped.
     """
     taken = [name for name in MEASURES if any(run.points(name) for run in runs)]
     parts = [
@@ -294,7 +294,7 @@ def figure(runs: Sequence[Run]) -> str:
 
 
 def _panel(name: str, runs: Sequence[Run]) -> str:
-    """One measure over updates: its curves between its least and greatest value."""
+    """Returns the panel of one measure, scaled from its least to its greatest value."""
     curves = [run.points(name) for run in runs]
     every = [point for points in curves for point in points]
     low, high = min(point.value for point in every), max(point.value for point in every)

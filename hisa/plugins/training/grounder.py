@@ -1,15 +1,14 @@
 """GTA1's training of a grounder (3.2): a small network, its cold start, then GRPO on click rewards.
 
 The network sees 80x64 pixels and answers with one of 10x8 cells, whose centre is clicked. For the
-arms of table 6 its reply has more parts, as there the prompt asks for more: a token that says
-whether the reply is well-formed (the smallest stand-in for the tags around a thought, with no
-thought inside), and a class of box size. The box has the cell's centre for its own, so that click
-and box share their place; the paper's model writes one after the other. A reply is one number, see
-`parts_of`.
+arms of table 6 its reply has more parts, as the prompt asks for more there: a token that says
+whether the reply is well-formed (the smallest stand-in for the tags around a thought), and a class
+of box size. The box is centred on the cell, so click and box share their place; the paper's model
+writes one after the other. A reply is one number, see `parts_of`.
 
-The paper starts from a trained grounder; a few supervised steps stand in for it here. Eq. 4 has no
-entropy term and no KL. Without the former a net this small collapses on one cell if it starts from
-random weights, so that a training without a cold start has a bonus.
+The paper starts from a trained grounder; here a few supervised steps replace it. Eq. 4 has no
+entropy term and no KL. Without an entropy term a network this small collapses to one cell if it
+starts from random weights, so training without a cold start adds an entropy bonus.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ __all__ = [
 _CELL = 8
 _COLUMNS, _ROWS = WIDTH // _CELL, HEIGHT // _CELL
 BOX_SIZES = tuple((width, height) for height in (9, 14) for width in (9, 16, 24, 34))
-"""Widths and heights of the classes: they span what `widget_pages` draws."""
+"""Widths and heights of the classes, in pixels; they cover what `widget_pages` draws."""
 _BYTES = 32
-"""Of a description, from its end; the longest of a widget has 19."""
+"""Bytes read of a description, from its end; the longest one of a widget has 19."""
 
 
 REWARDS = {
@@ -61,7 +60,7 @@ REWARDS = {
     "click+format": frozenset({"formed"}),
     "all": frozenset({"size", "formed"}),
 }
-"""The arms of table 6, with the parts that their replies have beside a cell."""
+"""The arms of table 6, with the parts that their replies have besides a cell."""
 _EVERY = 50  # steps between two checkpoints: some seconds
 
 
@@ -77,6 +76,7 @@ class PixelNetwork(nn.Module):
         def conv(
             size: int, stride: int = 1, in_channels: int = channels, to: int = channels
         ) -> nn.Conv2d:
+            """Returns a layer: kernel ``size``, ``stride``, and ``in_channels`` ``to`` channels."""
             return nn.Conv2d(in_channels, to, size, stride, size // 2)
 
         self.eyes = nn.Sequential(
@@ -95,8 +95,12 @@ class PixelNetwork(nn.Module):
     def forward(self, pixels: Tensor, letters: Tensor, parts: frozenset[str]) -> Tensor:
         """Returns the log-probabilities of all replies to B pictures and descriptions, [B, R].
 
-        ``parts`` are those that a reply has beside its cell, of "size" and "formed"; R is 80 for
-        none, and 8 and 2 times as many with these.
+        R is 80, times 8 with "size", times 2 with "formed".
+
+        Args:
+            pixels: the pictures, uint8 [B, 3, 64, 80].
+            letters: the descriptions as bytes, [B, 32]; see `encode`.
+            parts: of a reply besides its cell: "size", "formed".
         """
         grid = self.grid.expand(len(pixels), -1, -1, -1)
         _, read = self.words(self.letters(letters))
@@ -113,7 +117,7 @@ class PixelNetwork(nn.Module):
         return replies
 
     def save(self, path: Path) -> None:
-        """Write the weights as a safetensors file."""
+        """Writes the weights as a safetensors file."""
         replace_file(path, save(self.state_dict()))
 
 
@@ -127,9 +131,9 @@ def encode(pictures: Sequence[Image.Image], descriptions: Sequence[str]) -> tupl
 
 
 def parts_of(replies: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor, Tensor]:
-    """Returns replies' cells in reading order, classes of size, and 1 for well-formed.
+    """Returns the cells of replies in reading order, their size classes, and 1 if well-formed.
 
-    Of parts that a reply does not have the size is 0, and the form right.
+    If replies do not have these parts, all size classes are 0, and all are well-formed.
     """
     formed, sizes = torch.ones_like(replies), torch.zeros_like(replies)
     if "formed" in parts:
@@ -140,12 +144,12 @@ def parts_of(replies: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor, Te
 
 
 def points(cells: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns x and y of cells' centres, in pixels of 80x64."""
+    """Returns x and y of the centres of cells, in pixels of 80x64."""
     return (cells % _COLUMNS) * _CELL + _CELL // 2, (cells // _COLUMNS) * _CELL + _CELL // 2
 
 
 class Pool:
-    """Targets as tensors; a shared picture is kept once."""
+    """Targets as tensors; a picture of several targets is stored once."""
 
     def __init__(self, targets: Sequence[Target]) -> None:
         pictures: dict[int, Image.Image] = {id(t.picture): t.picture for t in targets}
@@ -164,13 +168,13 @@ class Pool:
 def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tuple[Tensor, Tensor]:
     """Returns the click reward (eq. 2) and the whole reward of each reply, float32 [B, N].
 
-    The paper leaves open its IoU reward and how table 6 combines rewards: here it is the IoU
-    itself, and the plain sum. Of a malformed reply nothing is read, so that all are 0.
+    The paper defines neither its IoU reward nor how table 6 combines rewards: here it is the IoU
+    itself, and the plain sum. A malformed reply is not read, so all its rewards are 0.
 
     Args:
-        replies: N to each of B targets, see `parts_of`.
-        boxes: of the targets, [B, 4].
-        parts: of `REWARDS`.
+        replies: N for each of B targets, [B, N]; see `parts_of`.
+        boxes: of the targets, [B, 4]: left, top, right, bottom in pixels of 80x64.
+        parts: a value of `REWARDS`.
     """
     cells, sizes, formed = parts_of(replies, parts)
     x, y = points(cells)
@@ -188,10 +192,10 @@ def reply_rewards(replies: Tensor, boxes: Tensor, parts: frozenset[str]) -> tupl
 
 
 class ClickTrainer:
-    """Trains a network, one step at a call: of the cold start, then of GRPO.
+    """Trains a network one step per call: first the cold start, then GRPO.
 
-    Draws of a step follow from seed and count, so that a resumed training goes on as if it had not
-    ended.
+    The draws of a step depend only on the seed and its number, so a resumed training continues as
+    if it had not been stopped.
     """
 
     def __init__(self, settings: ClickSettings) -> None:
@@ -204,12 +208,12 @@ class ClickTrainer:
         self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.cold_rate)
 
     def step(self, pool: Pool) -> dict[str, Any]:
-        """Do a step; returns a row of `MetricsRow`'s measures.
+        """Makes one step; returns its measures, as fields of `MetricsRow`.
 
-        Groups without spread have advantages of 0 and stay in the mean, as in eq. 4.
+        Groups without a spread have advantages of 0, and stay in the mean as in eq. 4.
         """
         started, settings = time.perf_counter(), self.settings
-        if self.version == settings.cold_start:  # no moments of the cold start go into GRPO
+        if self.version == settings.cold_start:  # GRPO starts without the moments of the cold start
             self.optimizer = torch.optim.AdamW(self.network.parameters(), lr=settings.rate)
         generator = torch.Generator().manual_seed(settings.seed * 1_000_003 + self.version)
         chosen = torch.randint(len(pool), (settings.batch,), generator=generator)
@@ -235,7 +239,13 @@ class ClickTrainer:
         }
 
     def train(self, pool: Pool, tuning: Pool | None, folder: TrainingFolder) -> None:
-        """Do the steps that are left, and write them to the folder."""
+        """Makes the steps that are left, and writes them to the folder.
+
+        Args:
+            pool: targets to train on.
+            tuning: targets on which the network is evaluated at each checkpoint; None: it is not.
+            folder: of the run; training continues from its state.
+        """
         end, rows = self.settings.cold_start + self.settings.updates, list[MetricsRow]()
         folder.restore(self, self.optimizer)
         while self.version < end:
@@ -250,7 +260,7 @@ class ClickTrainer:
                 rows = []
 
     def save(self, path: Path) -> None:
-        """Write the network's weights as a safetensors file."""
+        """Writes the network's weights as a safetensors file."""
         self.network.save(path)
 
     def _click_loss(
@@ -283,7 +293,7 @@ class ClickTrainer:
         return logs
 
     def _answers(self, boxes: Tensor) -> Tensor:
-        """The right reply to each target: the cell at its centre, the size nearest to its own."""
+        """Returns the right reply to each target: the cell at its centre, and the nearest size."""
         middle = (boxes[:, :2] + boxes[:, 2:]) / 2 // _CELL
         column, row = middle.long().clamp(min=0).unbind(1)
         reply = row.clamp(max=_ROWS - 1) * _COLUMNS + column.clamp(max=_COLUMNS - 1)
@@ -293,7 +303,7 @@ class ClickTrainer:
         return (reply * 2 + 1 if "formed" in self.parts else reply)[:, None]
 
     def hits(self, pool: Pool) -> int:
-        """Returns for how many targets the likeliest reply clicks into the box."""
+        """Returns the number of targets for which the likeliest reply clicks inside the box."""
         total = 0
         for first in range(0, len(pool), 256):
             part = torch.arange(first, min(first + 256, len(pool)))

@@ -1,16 +1,16 @@
 """Step-level GRPO (ComputerRL, 3.2): groups of rollouts, advantages of steps, updates; Entropulse.
 
-The actor that plays and the reference that the KL is taken to are policies apart. Batches are
-dynamic: an update takes all steps of its episodes, however many they are, some at a time, and its
-gradient is that of the objective over all of them.
+The policy that plays and the reference of the KL are separate policies. Batches are dynamic: an
+update takes all steps of its episodes, some at a time, and its gradient is that of the objective
+over all of them.
 
-Entropulse (3.3 and D.1): when RL has made a policy too sure of itself, it is cloned from what was
-solved on the way, one trajectory drawn for each unique task, with cloning's settings, 3 epochs and
-half the rate. The reference becomes the result, and RL goes on. The paper is silent on the
-optimiser: here both phases begin with a fresh one.
+Entropulse (3.3 and D.1): when RL has lowered a policy's entropy too far, the policy is trained on
+the solved episodes so far, one drawn for each unique task, with cloning's settings, but 3 epochs
+and half the rate. The result becomes the reference, and RL continues. The paper does not say what
+becomes of the optimiser: here both phases begin with a fresh one.
 
-With workers (2.3) the episodes of an update were begun by older versions: the update weighs them by
-truncated importance, the samples' own log-probabilities against those of the policy before it.
+With workers (2.3) the episodes of an update were begun by older versions. The update weights them
+by truncated importance, from the samples' own log-probabilities and those of the policy before it.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ __all__ = [
 ]
 
 _TUNING_SEEDS = 900_000
-"""First seed of the instances by which the best checkpoint is chosen; seeds from 1,000,000 on are
-for reports, and no training sees them."""
+"""First seed of the instances on which the best checkpoint is chosen; seeds from 1,000,000 on are
+for reports, and no training uses them."""
 _TRAINING_SEEDS = 500_000
-"""Instances of a page for training; those above are for demonstrations and tuning."""
+"""Training uses seeds below this; those above are for demonstrations and tuning."""
 _DAPO_CLIP_HIGH = 0.28
-"""DAPO's (arXiv 2503.14476), which 3.3 tried against the fall of entropy."""
+"""Upper clip of DAPO (arXiv 2503.14476), which 3.3 tried against the loss of entropy."""
 _FARTHEST, _LARGEST_KL = 20.0, 10.0
-"""verl's bounds of a difference of log-probabilities before it is raised to e, and of a step's
-`low_var_kl` (ComputerRL's table 6 names it), above which that has no gradient; TRL has neither."""
+"""Bounds as in verl: of a difference of log-probabilities before exp, and of a step's `low_var_kl`
+(named in ComputerRL's table 6), above which it has no gradient. TRL has neither."""
 
 
 def z_scores(rewards: Sequence[float]) -> list[float] | None:
-    """Returns (r - mean) / std, with the population's std; None without spread."""
+    """Returns (r - mean) / std of each reward, with the population's std; None without a spread."""
     if not rewards or min(rewards) == max(rewards):
         return None
     mean = math.fsum(rewards) / len(rewards)
@@ -74,26 +74,26 @@ def z_scores(rewards: Sequence[float]) -> list[float] | None:
 
 
 class Batch(NamedTuple):
-    """The steps of all groups with spread.
+    """The steps of all groups with a spread of rewards.
 
-    A step weighs 1 / (groups kept * steps of its group): the batch's mean is the mean over groups
-    of the mean over a group's steps.
+    A step weighs 1 / (groups kept * steps of its group), so the batch's mean is the mean over
+    groups of the mean over a group's steps.
     """
 
     samples: list[Sample]
     advantages: list[float]  # of the steps
     weights: list[float]  # of the steps; they sum to 1
-    dropped: int  # groups with steps, but without spread
+    dropped: int  # groups with steps, but without a spread
 
 
 def build_batch(episodes: Iterable[Episode]) -> Batch:
     """Returns the steps of all groups with their advantages, (r - mean) / std of a group.
 
-    Mean and std are over *all* steps of a group, so long trajectories weigh more. A group without
-    spread is dropped and counted.
+    Mean and std are over *all* steps of a group, so long trajectories weigh more (ComputerRL, 3.2).
+    A group without a spread is dropped and counted.
 
     Raises:
-        UsageError: an episode is in no group, or its group played another instance.
+        UsageError: an episode has no group, or its group played another instance.
     """
     groups: dict[str, list[Episode]] = {}
     for episode in episodes:
@@ -132,32 +132,33 @@ def step_grpo_loss(
     kl: float = 0.0003,
     truncate: float = 2.0,
 ) -> tuple[Tensor, dict[str, float]]:
-    """Returns minus step-level GRPO's objective (ComputerRL, 3.2; clip and KL by its table 6).
+    """Returns the negated objective of step-level GRPO (ComputerRL, 3.2), and its measures.
 
-    -sum of weight * (importance * min(ratio * A, clip(ratio) * A) - kl * KL), a scalar with
-    gradients, and sums by the weights: "loss", "kl" (k3: e^d - d - 1 with d = log pi_ref - log pi),
-    "ppo_kl" (log pi_old - log pi), "clipped" (steps whose gradient the clip takes). There is no
-    entropy term.
+    The loss is -sum of weight * (importance * min(ratio * A, clip(ratio) * A) - kl * KL), a scalar
+    with gradients; it has no entropy term. The measures are weighted sums: "loss", "kl" (k3:
+    e^d - d - 1 with d = log pi_ref - log pi), "ppo_kl" (log pi_old - log pi) and "clipped" (steps
+    whose gradient the clip removes). Defaults of clip and KL are those of the paper's table 6.
 
     Args:
-        logprobs: of each act (of a reply: the sum over tokens), with gradients; all float [steps].
-        old: by the policy before this update.
-        acted: by the version that acted: importance is min(pi_old / pi_acted, truncate), a
-            constant.
-        reference: by the reference.
+        logprobs: log-probability of each act (for a reply, the sum over its tokens), with
+            gradients. All tensors are float [steps].
+        old: the same by the policy before this update.
+        acted: the same by the version that acted; the importance min(pi_old / pi_acted, truncate)
+            is a constant.
+        reference: the same by the reference policy.
         advantages: of each step.
         weights: of each step, not negative.
-        clip: how far the ratio counts below 1, and above.
-        clip_high: how far above, where that differs.
+        clip: the ratio is clipped to 1 - clip and 1 + clip.
+        clip_high: clips to 1 + clip_high instead; None: as ``clip``.
         kl: coefficient of the KL.
-        truncate: 2, as first published (Yao et al., 2025); TRL has 3.
+        truncate: most importance; 2 as first published (Yao et al., 2025), 3 in TRL.
 
     Raises:
-        ValueError: no steps, shapes differ, or a number is not finite.
+        ValueError: there are no steps, shapes differ, or a number is not finite.
     """
     numbers = (logprobs, old, acted, reference, advantages, weights)
     if len({tensor.shape for tensor in numbers}) > 1 or not len(logprobs):
-        raise ValueError(f"tensors must all be [steps], not {[t.shape for t in numbers]}")
+        raise ValueError(f"all tensors must be [steps], not {[t.shape for t in numbers]}")
     if not all(bool(torch.isfinite(tensor).all()) for tensor in numbers):
         raise ValueError("a log-probability, advantage or weight is not finite")
     low, high = 1 - clip, 1 + (clip if clip_high is None else clip_high)
@@ -183,11 +184,20 @@ def update_policy(
     clip_high: float | None = None,
     decoupled: bool = False,
 ) -> dict[str, float]:
-    """Make one update, of `passes` steps of the optimiser; the version goes up by one.
+    """Makes one update, of ``settings.passes`` steps of the optimiser; raises the version by one.
 
-    Where it is `decoupled`, samples may be of older versions: the old log-probabilities are then
-    taken anew from the policy as it is. Returns the measures of the last pass, see
-    `step_grpo_loss`; none, and no new version, for a batch without samples.
+    Args:
+        policy: changed in place.
+        reference: of the KL.
+        optimizer: of the policy's weights.
+        batch: steps with advantages and weights; if empty, nothing is changed.
+        settings: clip, KL, passes and the size of a forward pass.
+        clip_high: see `step_grpo_loss`.
+        decoupled: whether samples may be of older versions; the old log-probabilities are then
+            computed by the policy as it is now.
+
+    Returns:
+        The measures of the last pass, see `step_grpo_loss`; empty for an empty batch.
     """
     if not batch.samples:
         return {}
@@ -221,7 +231,13 @@ def update_policy(
 
 
 def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> list[Draw]:
-    """Returns the draws of an update, from 1: each group a new instance, the tasks in turn."""
+    """Returns the draws of an update: each group plays a new instance, the tasks in turn.
+
+    Args:
+        tasks: names of the tasks.
+        settings: number and size of the groups, and the seed.
+        update: its number, from 1.
+    """
     draws = []
     for group in range(settings.groups):
         number = (update - 1) * settings.groups + group
@@ -232,14 +248,21 @@ def draw_groups(tasks: Sequence[str], settings: GrpoSettings, update: int) -> li
 
 
 def evaluation_draws(tasks: Iterable[str], count: int, first: int = _TUNING_SEEDS) -> list[Draw]:
-    """Returns `count` instances of each task, from the first seed on."""
+    """Returns ``count`` instances of each of the ``tasks``, from the seed ``first`` on."""
     return [Draw(task, first + number) for task in tasks for number in range(count)]
 
 
 def evaluate(
     rollouts: Rollouts, policy: Policy, draws: Sequence[Draw], *, greedy: bool = True
 ) -> dict[str, list[bool]]:
-    """Returns for each task whether each of its episodes was solved; failed machines left out."""
+    """Returns for each task whether each of its episodes was solved.
+
+    Args:
+        rollouts: play the episodes.
+        policy: chooses the actions.
+        draws: the instances; episodes whose machine fails are left out.
+        greedy: whether the policy takes the likeliest action instead of drawing one.
+    """
     solved: dict[str, list[bool]] = {draw.task: [] for draw in draws}
     for episode in rollouts.play(draws, policy, greedy=greedy):
         if episode.is_sample:
@@ -248,7 +271,7 @@ def evaluate(
 
 
 def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
-    """Put a greedy evaluation into a row: the mean over tasks of the share solved of each."""
+    """Puts a greedy evaluation into a row: the mean over tasks of each task's share solved."""
     for task, won in solved.items():
         part = row.tasks.setdefault(task, TaskMetrics())
         part.greedy, part.greedy_n = stats.mean(won), len(won)
@@ -257,7 +280,7 @@ def with_greedy(row: MetricsRow, solved: dict[str, list[bool]]) -> None:
 
 
 def pulse_set(episodes: Iterable[Episode], draws: random.Random) -> CloningSet:
-    """Returns one solved episode of each unique task, all of a task as likely.
+    """Returns one solved episode of each unique task, drawn evenly from those of the task.
 
     A unique task is an instance: a name and a seed.
     """
@@ -274,9 +297,14 @@ def pulse_set(episodes: Iterable[Episode], draws: random.Random) -> CloningSet:
 class StepTraining:
     """One run of step-level GRPO, written to its folder after each update.
 
-    From a folder with an earlier state, the run goes on there. `policy` is changed in place, and an
-    error that `after_update` raises for a row ends the run after that update. With `workers` these
-    play, and `rollouts` only evaluates.
+    Args:
+        folder: of the run, which continues from the folder's state.
+        policy: changed in place.
+        rollouts: play the episodes; with ``workers`` they only evaluate.
+        tasks: names of the tasks to play.
+        settings: of the run.
+        after_update: gets each row; an error that it raises ends the run after that update.
+        workers: play the episodes ahead, in other processes.
     """
 
     def __init__(
@@ -294,16 +322,14 @@ class StepTraining:
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update, self._workers = settings, after_update, workers
         self._optimizer = adamw(policy, settings.lr)
-        self.completed_updates = folder.restore(
-            policy, self._optimizer, self.reference
-        )  # updates so far
+        self.completed_updates = folder.restore(policy, self._optimizer, self.reference)
         self.best: float | None = folder.state["best"] if folder.state else None
-        """Best greedy score on tuning seeds; "best" is the first checkpoint that had it."""
+        """Best greedy score on tuning seeds; the checkpoint "best" is the first one that had it."""
         self.episodes: list[Episode] = []
-        """Those of the last update."""
+        """The episodes of the last update."""
 
     def run(self) -> None:
-        """Make the updates that are left, with an evaluation before the first one.
+        """Makes the updates that are left, with an evaluation before the first one.
 
         Raises:
             EnvironmentFailed: a worker died.
@@ -322,7 +348,7 @@ class StepTraining:
                 self._workers.close()
 
     def _draws(self, update: int) -> list[Draw]:
-        """The draws of an update; none of one that is not to be played."""
+        """Returns the draws of an update; empty if the update plays no episodes."""
         if update > self._settings.updates or update == self._settings.pulse_at:
             return []
         return draw_groups(self._tasks, self._settings, update)
@@ -351,7 +377,7 @@ class StepTraining:
         return row
 
     def _pulse(self, update: int) -> MetricsRow:
-        """The supervised phase, or what its controls do in its place."""
+        """Runs the supervised phase, or only resets the reference in the other arms."""
         row, self.episodes, seed = MetricsRow(update=update), [], self._settings.seed
         if self._settings.arm == "pulse":
             settings = CloningSettings(epochs=3, seed=seed)
@@ -363,12 +389,12 @@ class StepTraining:
         row.version = self.policy.version
         self.reference = self.policy.copy()
         self._optimizer = adamw(self.policy, self._settings.lr)
-        if self._workers:  # what they play is of a policy that is no more
+        if self._workers:  # they play with the policy before the phase
             self._workers.close()
         return row
 
     def _write(self, row: MetricsRow) -> None:
-        """Evaluate where it is due, and write the update down."""
+        """Evaluates if it is due, and stores the update."""
         every, names = self._settings.evaluate_every, []
         pulse_at = self._settings.pulse_at
         due = row.update in (self._settings.updates, pulse_at - 1, pulse_at)

@@ -1,8 +1,8 @@
 """Rollouts on desktops and virtual machines: every episode is a run, as ``hisa run`` makes it.
 
-The bench's own attempts make them, each on a fresh machine, in an event loop that goes on while an
-episode is waited for. The model of a run's planner is the policy, asked in the thread of whoever
-plays.
+The bench's jobs make the runs, each on a fresh machine, in an event loop that runs while the caller
+waits for the next episode. The model of a run's planner is the policy, which is asked in the
+caller's thread.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ __all__ = ["MachineRollouts", "no_sample"]
 class MachineRollouts:
     """Episodes on machines; see `hisa.plugins.training.base.Rollouts`.
 
-    Members of a group get fresh machines with the same seed. Nothing is learned from a run, and no
-    model but the policy is asked.
+    Members of a group get fresh machines with the same seed. No patterns are learned from the runs,
+    and no model but the policy is asked.
 
     Args:
-        suite: whose tasks are played.
-        settings: of the runs, above all their environment and their limit of steps.
-        folder: where their run folders are made.
-        workers: machines at work at once.
+        suite: its tasks are played.
+        settings: of the runs, such as their environment and their limit of steps.
+        folder: gets the run folders.
+        workers: machines at once.
         environment: an environment maker as ``module:name``; empty: that of the settings.
 
     Raises:
-        UsageError: the machine keeps what an episode leaves behind.
+        UsageError: the machine is not thrown away after an episode.
     """
 
     def __init__(
@@ -71,27 +71,35 @@ class MachineRollouts:
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `Rollouts`; machines go on while the next episode is waited for.
+        """Yields episodes, see `Rollouts`; machines go on while the caller waits for the next one.
 
-        They run in an event loop of their own, so that it cannot be called inside of another.
+        They run in their own event loop, so this cannot be called inside another one.
+
+        Args:
+            draws: the tasks and seeds to play.
+            policy: the model of each run's planner.
+            greedy: whether it takes the likeliest act instead of drawing one.
+
+        Raises:
+            UsageError: the suite has no task of this name.
         """
         unknown = [draw.task for draw in draws if draw.task not in self._paths]
         if unknown:
-            message = f"no task {unknown[0]!r}; there are: {', '.join(self.tasks[:10])}"
+            message = f"no task {unknown[0]!r}; the suite has {', '.join(self.tasks[:10])}"
             raise UsageError(message, fix="hisa bench tasks SUITE")
         play = self._play_episodes(draws, policy, greedy)
         self._plays.add(play)
         return play
 
     def close(self) -> None:
-        """End the machines of plays that were not played to their end."""
+        """Ends the machines of plays that were not played to their end."""
         for play in list(self._plays):
             play.close()
 
     def _play_episodes(
         self, draws: Sequence[Draw], policy: Policy, greedy: bool
     ) -> Generator[Episode]:
-        with asyncio.Runner() as runner:  # at its end what still runs is cancelled
+        with asyncio.Runner() as runner:  # on exit it cancels the tasks that still run
             loop, room = runner.get_loop(), asyncio.Semaphore(self._workers)
             waiting = {
                 loop.create_task(self._episode(draw, _RecordingPolicy(policy, greedy), room))
@@ -134,10 +142,16 @@ class MachineRollouts:
 
 
 def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -> str:
-    """Returns why a run says nothing about its policy; empty where it does.
+    """Returns the reason why a run says nothing about its policy; empty if it is a sample.
 
-    A machine that the agent's own act broke is a sample; any other broken machine is none, nor is a
-    run that was not scored.
+    If the agent's own act broke the machine, the run is a sample. A run whose machine broke for
+    another reason, or that was not scored, is not.
+
+    Args:
+        status: of the run.
+        steps: number of its steps.
+        score: of its check, 0 to 1; None if there is none.
+        reason: the run's message, for the result.
     """
     if says_nothing(status, steps) or score is None:
         return f"{status}: {reason or 'there is no score'}"
@@ -145,7 +159,7 @@ def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -
 
 
 class _RecordingPolicy:
-    """The planner's model of one run; keeps its steps."""
+    """The model of one run's planner, which records the steps."""
 
     def __init__(self, policy: Policy, greedy: bool) -> None:
         self.name, self.policy, self.greedy = f"pointer:{policy.name}", policy, greedy
@@ -158,6 +172,6 @@ class _RecordingPolicy:
         look = LOOK.validate_json(part.text)
         (choice,) = self.policy.choose([look], greedy=self.greedy)
         act, version = choice.act, self.policy.version
-        allowed = features(look).allows(act)  # else the planner refuses it too, and asks again
+        allowed = features(look).allows(act)  # if not, the planner refuses it too, and asks again
         self.samples.append(Sample(look, act, choice.logprob, choice.entropy, version, allowed))
         return act_reply(choice, self.name, version)

@@ -1,7 +1,7 @@
 """Rules that solve pages of MiniWoB++: demonstrations to clone, and the best score a page allows.
 
-A rule sees what any policy sees and acts as any acts: what it cannot reach, such as a button that
-lies under another, no policy can.
+A rule sees what any policy sees and has the same actions. What it cannot reach, such as a button
+under another one, no policy can reach.
 """
 
 from __future__ import annotations
@@ -22,32 +22,38 @@ ORACLE_PAGES = (
     "click-widget", "enter-password", "enter-text", "enter-text-dynamic", "focus-text",
     "focus-text-2", "login-user",
 )  # fmt: skip
-"""Pages that the rules know; ``click-checkboxes-large`` takes up to 13 steps, the others 8."""
+"""Pages that the rules solve; ``click-checkboxes-large`` takes up to 13 steps, the others 8."""
 _WIDGETS = {"radio": "radio button", "checkbox": "check box", "text": "entry", "textarea": "text"}
 _Rule = Callable[[Look, Sequence[str]], Act]
 
 
 class PageOracle:
-    """The rules as a policy: the first whose pattern fits the instruction acts."""
+    """The rules as a policy: the first rule whose pattern matches the instruction acts."""
 
     name = "oracle"
     version = 0
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
-        """Returns the rule's act for each look; "done" where no rule fits or none finds a way."""
+        """Returns the rule's act for each look; "done" if no rule matches or has an act."""
         return [Choice(_act(look), 0.0, 0.0) for look in looks]
 
 
 def demonstrations(
     rollouts: Rollouts, pages: Sequence[str], count: int, seeds: Sequence[int]
 ) -> list[Episode]:
-    """Returns so many solved episodes of each page, of the seeds in their order.
+    """Returns solved episodes of each page, played by the rules.
+
+    Args:
+        rollouts: play the pages.
+        pages: of `ORACLE_PAGES`.
+        count: episodes of each page.
+        seeds: of the instances, tried in order.
 
     Raises:
-        UsageError: no rule knows a page, or the seeds do not give enough.
+        UsageError: there are no rules for a page, or the seeds do not give enough episodes.
     """
     if unknown := [page[:100] for page in pages if page not in ORACLE_PAGES]:
-        raise UsageError(f"no rules for {unknown[0]!r}; there are for {', '.join(ORACLE_PAGES)}")
+        raise UsageError(f"no rules for page {unknown[0]!r}; allowed: {', '.join(ORACLE_PAGES)}")
     shown: list[Episode] = []
     for page in dict.fromkeys(pages):
         solved: list[Episode] = []
@@ -57,7 +63,8 @@ def demonstrations(
             played = [e for e in rollouts.play(draws, PageOracle(), greedy=True) if e.solved]
             solved += sorted(played, key=lambda episode: draws.index(episode.draw))
         if len(solved) < count:
-            raise UsageError(f"{len(seeds)} seeds give too few demonstrations of {page}")
+            numbers = f"{len(seeds)} seeds give only {len(solved)} of {count}"
+            raise UsageError(f"{numbers} demonstrations of {page}")
         shown += solved
     return shown
 
@@ -68,7 +75,7 @@ def _act(look: Look) -> Act:
 
 
 def _click(look: Look, role: str = "push button", name: str | None = None) -> Act:
-    """A click on the first element of a role and of a name; "done": there is none."""
+    """Returns a click on the first element of a role and name; "done" if there is none."""
     for index, item in enumerate(look.items):
         if item.role == role and name in (None, item.name):
             return Act("click", index)
@@ -99,7 +106,7 @@ def _focus(look: Look, ordinals: Sequence[str]) -> Act:
 
 
 def _type(look: Look, texts: Sequence[str]) -> Act:
-    """Each text into an entry of its own, in their order; then the button."""
+    """Types each text into its own entry, in order; then clicks the button."""
     words = instruction_words(look.instruction)
     entries = [index for index, item in enumerate(look.items) if item.takes_text]
     for text, entry in zip(texts, entries, strict=False):

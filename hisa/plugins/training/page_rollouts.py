@@ -1,7 +1,7 @@
-"""Rollouts on pages of MiniWoB++: many pages in one Chromium, all moved on in one wave.
+"""Rollouts on pages of MiniWoB++: many pages in one Chromium, which advance in waves.
 
-Pages are frames of one window, and acts are page events. They are judged by the page's own reward
-without its time penalty, and without its limit of time.
+Pages are frames of one window, and acts are page events. The score is the page's own reward without
+its time penalty, and without its time limit.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STAGE = "/stage.html"
 
 @dataclass(slots=True)
 class _Live:
-    """An episode that goes on in a slot, and the name of the policy that plays it."""
+    """An episode in progress, and the name of the policy that plays it."""
 
     draw: Draw
     policy: str
@@ -51,7 +51,13 @@ class _Live:
     def finish_episode(
         self, raw: float | None, *, truncated: bool = False, failure: str = ""
     ) -> Episode:
-        """The whole episode with the page's reward; None: it failed."""
+        """Returns the finished episode.
+
+        Args:
+            raw: the page's reward, clipped to 0..1; None if the machine failed.
+            truncated: whether the limit of steps ended it.
+            failure: why the machine failed.
+        """
         score = None if raw is None else min(1.0, max(0.0, raw))
         return Episode(
             self.draw,
@@ -67,12 +73,12 @@ class _Live:
 class PageRollouts:
     """Pages of MiniWoB++ as a source of episodes; see `base.Rollouts`.
 
-    Chromium starts with the first play. When it dies, or a wave takes over a minute, it is started
-    anew, and the episodes that it took along have failed. Up to ``slots`` pages are played at once;
-    an episode of ``max_steps`` steps is truncated and has score 0.
+    Chromium starts with the first play. If it dies, or a wave takes over a minute, it is restarted,
+    and the episodes that were in progress have failed. Up to ``slots`` pages are played at once; an
+    episode of ``max_steps`` steps is truncated and has score 0.
 
     Raises:
-        UsageError: a page that does not exist, or of another size; no MiniWoB++ or no Chromium.
+        UsageError: a page does not exist or has another size; no MiniWoB++ or no Chromium.
     """
 
     def __init__(self, pages: Sequence[str], *, slots: int = 32, max_steps: int = 8) -> None:
@@ -80,7 +86,7 @@ class PageRollouts:
             raise UsageError(f"{other[0]}: not a page of {_WIDTH} x {_HEIGHT}")
         if not pages or slots < 1 or max_steps < 1:
             sizes = f"{len(pages)} pages, {slots} slots, {max_steps} steps"
-            raise UsageError(f"{sizes}: each must be at least 1")
+            raise UsageError(f"{sizes}: each must be 1 or more")
         self.tasks, self._slots, self._max_steps = tuple(dict.fromkeys(pages)), slots, max_steps
         self._shown = [""] * slots
         self._browser: PageBrowser | None = None
@@ -88,13 +94,22 @@ class PageRollouts:
     def play(
         self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
     ) -> Iterator[Episode]:
-        """See `base.Rollouts`; the policy is asked once for all pages that wait."""
+        """Yields episodes, see `base.Rollouts`.
+
+        Args:
+            draws: the pages and seeds to play.
+            policy: asked once for all pages of a wave.
+            greedy: whether it takes the likeliest act instead of drawing one.
+
+        Raises:
+            UsageError: a page is not in ``tasks``.
+        """
         if unknown := [draw.task[:100] for draw in draws if draw.task not in self.tasks]:
-            raise UsageError(f"no page {unknown[0]!r} here; there are {', '.join(self.tasks)}")
+            raise UsageError(f"no page {unknown[0]!r}; the pages are {', '.join(self.tasks)}")
         return self._play(deque(draws), policy, greedy)
 
     def close(self) -> None:
-        """End Chromium."""
+        """Ends Chromium."""
         if self._browser is not None:
             self._browser.close()
         self._browser, self._shown = None, [""] * self._slots
@@ -119,9 +134,10 @@ class PageRollouts:
     def _begin(
         self, waiting: deque[Draw], live: dict[int, _Live], policy: str
     ) -> list[dict[str, Any]]:
-        """Take draws from those that wait, for slots that are free; return orders to begin them.
+        """Moves waiting draws to free slots; returns the orders that begin them.
 
-        A slot keeps its page as long as draws of it wait: showing one costs several episodes.
+        A slot keeps its page while draws of it wait, since loading one takes as long as several
+        episodes.
         """
         orders = []
         for slot in range(self._slots):
@@ -135,7 +151,7 @@ class PageRollouts:
         return orders
 
     def _wave(self, orders: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Carry out orders, at most one for a slot; return what their pages show then.
+        """Carries out orders, at most one per slot; returns what their pages show afterwards.
 
         Raises:
             BrowserDied: Chromium crashed, or hangs.
@@ -145,7 +161,7 @@ class PageRollouts:
         return answers
 
     def _finish_if_over(self, run: _Live, answer: dict[str, Any]) -> Episode | None:
-        """The episode if it is over; else its next look is noted."""
+        """Returns the episode if it is over; otherwise stores its next look."""
         try:
             if "error" in answer:
                 raise ValueError(answer["error"])
@@ -163,11 +179,11 @@ class PageRollouts:
 
 
 def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str, Any]]:
-    """Ask the policy for all pages that wait for it; note its steps, return orders for them."""
+    """Asks the policy for all live pages and stores its steps; returns the orders."""
     waiting = [(slot, run, run.look) for slot, run in live.items() if run.look is not None]
     looks = [look for _, _, look in waiting]
     choices = policy.choose(looks, greedy=greedy) if looks else []
-    version = policy.version  # after: a worker's policy takes new weights up when it is asked
+    version = policy.version  # read after the choice: a worker's policy may load new weights then
     orders = []
     for (slot, run, look), choice in zip(waiting, choices, strict=True):
         allowed = features(look).allows(choice.act)
@@ -179,7 +195,7 @@ def _acts(live: dict[int, _Live], policy: Policy, greedy: bool) -> list[dict[str
 
 
 def _order(look: Look, act: Act) -> dict[str, Any]:
-    """The point and the text of an act; nothing for the end."""
+    """Returns the point and the text of an act; empty for "done"."""
     if act.kind == "done":
         return {}
     left, top, width, height = look.items[act.item].box
@@ -199,7 +215,7 @@ def _look(answer: dict[str, Any]) -> Look:
 
 @functools.cache
 def _file(path: str) -> bytes | None:
-    """A file of the pages, or the stage around them."""
+    """Returns a file of the pages, or the stage around them."""
     if path == _STAGE:
         script = Path(__file__).with_name("page_stage.js").read_text(encoding="utf-8")
         return f"<!doctype html><body style='margin: 0'><script>{script}</script>".encode()
@@ -209,7 +225,7 @@ def _file(path: str) -> bytes | None:
 
 _ORIGIN = "https://pages.invalid"
 _SECONDS = 60  # that an answer may take
-_MAX_ANSWER_BYTES = 32 << 20  # a hundred full pages answer with about one million
+_MAX_ANSWER_BYTES = 32 << 20  # the answer of a hundred full pages has about one million
 _SHELL = '"$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1; rm -rf "$0"'
 _FLAGS = """--headless=new --remote-debugging-pipe --no-sandbox --disable-gpu --no-first-run
     --no-startup-window --disable-dev-shm-usage --disable-extensions --disable-breakpad
@@ -224,9 +240,11 @@ class BrowserDied(EnvironmentFailed):
 
 
 class PageBrowser:
-    """The one window of a Chromium, at the page ``start``; an answer may take a minute.
+    """A Chromium with one window; an answer may take a minute. ``close`` ends it.
 
-    ``file`` gives the bytes under a path of the pages, or None; ``close`` ends Chromium.
+    Args:
+        file: returns the bytes under a path of the pages, or None.
+        start: path of the page that the window shows.
 
     Raises:
         UsageError: no Chromium is installed.
@@ -236,7 +254,7 @@ class PageBrowser:
     def __init__(self, file: Callable[[str], bytes | None], start: str) -> None:
         program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
         if program is None:
-            message = f"no browser: none of {', '.join(BROWSERS)} is installed"
+            message = f"no browser is installed: none of {', '.join(BROWSERS)} was found"
             raise UsageError(message, fix="sudo apt-get install chromium")
         self._file, self._session = file, ""
         self._last, self._received = 0, bytearray()
@@ -271,7 +289,7 @@ class PageBrowser:
         return answer["result"].get("value")
 
     def _send(self, method: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a command; return its answer, and answer what pages ask for meanwhile."""
+        """Sends a command and returns its answer; meanwhile serves the requests of pages."""
         deadline = time.monotonic() + _SECONDS
         try:
             number = self._write(self._session, method, parameters)
@@ -286,13 +304,13 @@ class PageBrowser:
                 elif message.get("method") == "Inspector.targetCrashed":
                     raise BrowserDied("a page's process crashed")
         except OSError as error:
-            raise BrowserDied(f"Chromium is gone, or took over {_SECONDS} s: {error}") from error
+            raise BrowserDied(f"Chromium ended, or took over {_SECONDS} s: {error}") from error
         if "error" in message:
-            raise BrowserDied(f"Chromium refuses a command: {message['error']}")
+            raise BrowserDied(f"Chromium refused a command: {message['error']}")
         return dict(message["result"])
 
     def _open(self, url: str) -> None:
-        """Open the window, and wait until it shows a page with the stage."""
+        """Opens the window, and waits until it shows a page with the stage."""
         blank = {"url": "about:blank", "newWindow": True}
         target = self._send("Target.createTarget", blank)["targetId"]
         attached = self._send("Target.attachToTarget", {"targetId": target, "flatten": True})
@@ -330,18 +348,18 @@ class PageBrowser:
                 raise BrowserDied(f"an answer is longer than {_MAX_ANSWER_BYTES} bytes")
             self._received += (chunk := self._socket.recv(1 << 20))
             if not chunk:
-                raise BrowserDied("Chromium is gone")
+                raise BrowserDied("Chromium ended")
         message, _, self._received = self._received.partition(b"\0")
         return dict(json.loads(message))
 
 
 def _end(process: subprocess.Popen[bytes], own_socket: socket.socket, profile: str) -> None:
-    """End Chromium, which has nothing to keep, and remove its profile."""
+    """Kills Chromium, which has nothing to save, and removes its profile."""
     own_socket.close()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for _ in range(100):  # its processes end one after the other, and may write until then
+    for _ in range(100):  # its processes end one by one, and may write until then
         shutil.rmtree(profile, ignore_errors=True)
         if not os.path.exists(profile):
             break

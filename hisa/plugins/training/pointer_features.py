@@ -1,4 +1,4 @@
-"""A look as policies read it: the words to type, and its elements in numbers. No torch here."""
+"""A look as policies read it: the words to type, and its elements as numbers. Needs no torch."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from hisa.plugins.training.base import Act, Item, Look
 __all__ = ["GRAMS", "MAX_WORDS", "NUMBERS", "Features", "features", "grams", "instruction_words"]
 
 GRAMS = 4096
-"""Buckets of character n-grams; two collide rarely among the few hundred words of the pages."""
+"""Buckets of character n-grams; collisions are rare among the few hundred words of the pages."""
 NUMBERS = 9
 """Columns of `Features.numbers`."""
 MAX_WORDS = 40
-"""Of an instruction; chosen by hand."""
+"""Most words of an instruction; chosen by hand."""
 _WORD = re.compile(r"[A-Za-z0-9\-_@#]+(?:\.[A-Za-z0-9\-_@#]+)*|[^\sA-Za-z0-9]")
 _MOST_ITEMS = 256
-"""Elements that count, in reading order; small pages have up to 60, a whole desktop thousands."""
+"""Most elements, in reading order; small pages have up to 60, a whole desktop thousands."""
 _MOST_GRAMS = 60
-"""Of one text, the shorter ones first: all of those of 20 characters."""
+"""Most n-grams of one text, the shorter ones first; a text of 20 characters has all of its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """One look in numbers, of W words and E elements.
+    """One look as numbers, with W words and E elements.
 
-    ``numbers`` are left, top, width and height as shares of the screen; checked; focused; text was
-    typed into it; whether its name, and its value, is in the instruction: 0.5 where capitals
-    differ.
+    The columns of ``numbers`` are left, top, width and height as shares of the screen; checked;
+    focused; holds typed text; whether its name, and whether its value, is in the instruction, 0.5
+    if only in other letter case.
     """
 
     words: tuple[str, ...]  # of the instruction, [W]
@@ -45,7 +45,7 @@ class Features:
     takes_text: NDArray[np.bool_]  # [E]
 
     def allows(self, act: Act) -> bool:
-        """Whether an act's element and word are there, and the element takes text if any."""
+        """Whether an act's element and word exist, and the element takes text if some is typed."""
         if act.kind == "done":
             return act.item == act.word == -1
         if not 0 <= act.item < len(self.names):
@@ -54,10 +54,10 @@ class Features:
         return typable if act.kind == "type" else act.word == -1
 
     def require(self, act: Act) -> None:
-        """Refuse an act that this look does not allow.
+        """Refuses an act that this look does not allow.
 
         Raises:
-            UsageError: see `allows`.
+            UsageError: the act is not allowed, see `allows`.
         """
         if not self.allows(act):
             fields = np.flatnonzero(self.takes_text).tolist()
@@ -69,10 +69,10 @@ class Features:
 
 
 def instruction_words(text: str) -> tuple[str, ...]:
-    """Returns the words of a text in order, at most `MAX_WORDS`; they are what `Act.word` counts.
+    """Returns the words of a text in order, at most `MAX_WORDS`; `Act.word` is an index into them.
 
-    Letters, digits, ``-_@#`` and full stops between them make a word; any other sign is a word of
-    its own, so that quotes around a text to type, and a full stop after it, are no part of it.
+    Letters, digits, ``-_@#`` and full stops between them make a word. Any other sign is a separate
+    word, so that quotes around a text to type, and a full stop after it, are not part of it.
     """
     return tuple(match.group() for match in islice(_WORD.finditer(text), MAX_WORDS))
 
@@ -110,7 +110,7 @@ def _numbers(item: Item, instruction: str) -> tuple[float, ...]:
 
 
 def _rate_words(text: str, instruction: str) -> float:
-    """1 where an instruction has the words of a text, half where only in other letters."""
+    """Returns 1 if an instruction has the words of a text, 0.5 if only in other letter case."""
     words = _join_words(instruction_words(text))
     if words == "  ":
         return 0

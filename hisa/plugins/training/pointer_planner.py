@@ -1,8 +1,8 @@
 """A trained policy in a run: the planner kind ``pointer``, its looks, and ``--model pointer:FILE``.
 
-Policies are trained on the elements of a document. The accessibility tree is brought to its terms:
-text is the name of what holds it alone, what only holds others is left out, and so is the
-instruction where the page shows it.
+Policies are trained on the elements of a document, so the accessibility tree is converted: text
+becomes the name of an element that contains nothing else; containers are left out, and so is the
+instruction if the page shows it.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ __all__ = ["LOOK", "POINTER", "PointerForm", "PointerModel", "act_reply", "look_
 LOOK = TypeAdapter(Look)
 """Writes a look as the JSON of a prompt, and reads it."""
 _MAX_NAME = 80
-"""Characters of a name or value, as pages give them."""
+"""Most characters of a name or value, as on pages."""
 _CONTROLS = {"push button", "check box", "radio button", "combo box", "slider", "toggle button"}
-"""Roles that count although they hold others."""
+"""Roles that are included although they contain others."""
 _HOLDERS = {"frame", "panel", "document web", "document frame", "scroll pane", "page tab list"}
-"""Roles that do not count although they may hold nothing."""
+"""Roles that are left out although they may contain nothing."""
 
 
 def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingBox]:
-    """Returns what a policy sees of an observation, and the screen-space box that its boxes share.
+    """Returns the look of a policy, and the screen-space box that its boxes are shares of.
 
-    That is what holds the instruction where a page shows it, else the page, else the screen.
+    This box is the container of the instruction if a page shows it, else the page, else the screen.
     """
     elements, size = observation.elements or (), observation.screen
     query = _query(elements, instruction)
@@ -75,17 +75,17 @@ def look_of(observation: Observation, instruction: str) -> tuple[Look, BoundingB
 
 
 def _query(elements: Sequence[Element], instruction: str) -> int:
-    """The place of the element that shows the instruction; -1: there is none."""
+    """Returns the index of the element that shows the instruction; -1 if none does."""
     words = instruction_words(instruction)
     shown = (i for i, e in enumerate(elements) if words and instruction_words(e.text) == words)
     return next(shown, -1)
 
 
 def _select_elements(elements: Sequence[Element], query: int) -> Iterator[tuple[Element, str, str]]:
-    """Elements that count, each with its role and name in the document's terms."""
+    """Yields the elements of a look, each with its role and name as in the document."""
     children = Counter(element.parent for element in elements)
     texts = {e.parent: e.name for e in elements if e.role == "static" and children[e.parent] == 1}
-    hidden = {query} - {-1}  # what no element holds has -1 as its parent
+    hidden = {query} - {-1}  # an element without a container has -1 as its parent
     beside = elements[query].parent if query >= 0 else None
     for place, element in enumerate(elements):
         role, parent = element.role, element.parent
@@ -94,7 +94,7 @@ def _select_elements(elements: Sequence[Element], query: int) -> Iterator[tuple[
             hidden.add(place)
         elif place in texts:
             yield element, "static" if role == "section" else role, texts[place]
-        elif role == "static":  # the text around a page's elements is no element
+        elif role == "static":  # text beside the instruction is not part of the task's area
             if element.name and parent not in texts and (beside is None or above != beside):
                 yield element, role, element.name
         elif role in _CONTROLS or (not children[place] and role not in _HOLDERS):
@@ -124,7 +124,7 @@ def _inside(item: Item) -> bool:
 
 
 class _ActReply(BaseModel):
-    """An act as a reply says it; see `Act`."""
+    """The JSON of a reply; see `Act`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     act: Literal["click", "type", "done"]
@@ -133,7 +133,7 @@ class _ActReply(BaseModel):
 
 
 class PointerForm:
-    """Asks with a look as one JSON message, and reads an act."""
+    """The form of requests and replies: a look as one JSON message, and an act."""
 
     system = (
         "Answer one look at a screen with one act as JSON. Items count from 0, words of the "
@@ -144,16 +144,22 @@ class PointerForm:
     def ask(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[str, Schema | None]:
-        """Returns the look as JSON; no schema is sent."""
+        """Returns the look as JSON, and no schema.
+
+        Args:
+            task: its instruction is part of the look.
+            observation: the newest one; it must list elements.
+            view: of the run so far; not used.
+        """
         self._observation = observation
         self._look, self._area = look_of(observation, task.instruction)
         return LOOK.dump_json(self._look).decode(), None
 
     def read(self, reply: str) -> ToolCall:
-        """Returns the call of an act.
+        """Returns the call for the act in a reply.
 
         Raises:
-            InvalidReply: no act, or none that the newest look allows.
+            InvalidReply: it has no act, or one that the newest look does not allow.
         """
         try:
             answer = _ActReply.model_validate_json(reply)
@@ -172,11 +178,11 @@ class PointerForm:
         return ToolCall(thought, "gui_action", to_source(actions), actions=actions)
 
     def correction(self, error: str) -> str:
-        """Returns the message on a reply that cannot be used."""
+        """Returns the message about a reply that cannot be used."""
         return error
 
     def _point(self, act: Act) -> Point:
-        """The middle of an act's element, in whole pixels of the picture."""
+        """Returns the centre of an act's element, in whole pixels of the picture."""
         area, (left, top, width, height) = self._area, self._look.items[act.item].box
         x, y = left + width / 2, top + height / 2
         point = Point(area.left + x * area.width, area.top + y * area.height, "screen")
@@ -184,7 +190,7 @@ class PointerForm:
 
 
 class PointerPlanner(PlannerKind):
-    """Shows the look that policies are trained on, and takes one act on one of its elements."""
+    """The planner kind that shows looks as policies know them, and takes one act per reply."""
 
     points = True
     grounder: GrounderKind | None = "elements"
@@ -192,10 +198,20 @@ class PointerPlanner(PlannerKind):
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
-        """See `PlannerKind`: it sees elements and points by itself."""
+        """Returns the planner's settings with ``sees = "elements"``; see `PlannerKind`.
+
+        Args:
+            settings: of the planner.
+            profile: of the model; not used.
+            lists: whether a numbered list of the screen can be made and read.
+            is_named: whether the settings name this kind, and not the profile; not used.
+
+        Raises:
+            ConfigError: the screen lists no elements, or ``planner.sequence`` is above 1.
+        """
         if not lists or settings.sequence > 1:
             raise ConfigError(
-                "planner.kind = 'pointer' takes one act a reply, and a screen's elements",
+                "planner.kind = 'pointer' needs listed elements and planner.sequence = 1",
                 fix="--set planner.sequence=1 --env desktop",
             )
         return settings.model_copy(update={"sees": "elements"})
@@ -211,13 +227,13 @@ POINTER = PointerPlanner()
 class PointerModel:
     """A policy that answers the prompts of `hisa.plugins.training.pointer_planner`.
 
-    At temperature 0, the default, it takes the likeliest act; at 1 it draws one, by the role's
-    seed. A reply has one token, the act, and its log-probability is that at temperature 1.
+    At temperature 0, the default, it takes the likeliest act; at 1 it draws one, seeded by the
+    role's seed. A reply has one token, the act; its log-probability is that at temperature 1.
 
     Raises:
-        ConfigError: another temperature.
+        ConfigError: the temperature is neither 0 nor 1.
         LibraryLacking: torch or safetensors is not installed.
-        UsageError: no checkpoint of a pointer.
+        UsageError: the file is not a checkpoint of a pointer.
     """
 
     by_rules = True
@@ -233,7 +249,7 @@ class PointerModel:
 
     def __init__(self, settings: ModelSettings) -> None:
         if lacking := list_missing("train"):
-            reason = f"{settings.model}: needs {lacking[0]}"
+            reason = f"{settings.model} needs {lacking[0]}"
             raise LibraryLacking(reason, fix=install_command("train"))
         if settings.temperature not in (None, 0, 1):
             raise ConfigError(
@@ -250,7 +266,7 @@ class PointerModel:
         """Returns the act for the look in the request.
 
         Raises:
-            ModelUnavailable: a request for anything else.
+            ModelUnavailable: the request has no look.
         """
         parts = [part for m in request.messages if m.role == "user" for part in m.parts]
         text = parts[0].text if parts and isinstance(parts[0], TextPart) else ""
@@ -258,7 +274,7 @@ class PointerModel:
             look = LOOK.validate_json(text)
         except ValueError as error:
             raise ModelUnavailable(
-                f"{self.name} answers looks alone, and the {request.role} model was asked for more",
+                f"{self.name} answers only looks, so it cannot be the {request.role} model here",
                 fix="--set models.state.model=offline",
             ) from error
         temperature = request.temperature if self._temperature is None else self._temperature
@@ -267,7 +283,13 @@ class PointerModel:
 
 
 def act_reply(choice: Choice, name: str, version: int) -> ModelReply:
-    """Returns the reply that has a policy's act, as the planner of pointers reads it."""
+    """Returns a policy's act as a model's reply, in the form that `PointerForm` reads.
+
+    Args:
+        choice: the act with its log-probability.
+        name: of the model.
+        version: of the policy's weights.
+    """
     act = choice.act
     return ModelReply(
         json.dumps({"act": act.kind, "item": act.item, "word": act.word}),

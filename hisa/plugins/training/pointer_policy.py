@@ -1,8 +1,7 @@
-"""A policy that points, its network and its files: at an element, with a word, or the end.
+"""A policy that points at an element, perhaps with a word to type; its network and its files.
 
-A checkpoint is a safetensors file that says, as JSON in its header, what it is. It is data from
-elsewhere until it was read: its size, header and numbers are checked before a network takes them,
-and nothing in it is ever run.
+A checkpoint is a safetensors file with a JSON header that describes it. It is not trusted: its
+size, header and numbers are checked before a network loads them, and nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from hisa.plugins.training.pointer_features import (
 __all__ = ["LARGEST", "Header", "PointerNetwork", "PointerPolicy"]
 
 LARGEST = 256 << 20
-"""Bytes of a checkpoint that is read: a hundred times a pointer of the default size."""
+"""Most bytes of a checkpoint: a hundred times a pointer of the default size."""
 
 _DONE_AT_FIRST = -3.0
-"""Bias of "done": about one step in 200 among ten acts, for most episodes end by themselves."""
+"""Bias of "done": about one step in 200 among ten acts, as most episodes end by themselves."""
 
 
 def _column_of(act: Act, words: int) -> int:
-    """Returns an act's place in a batch of so many words: done, and of each item a click, words."""
+    """Returns an act's column: first "done", then for each item a click and its ``words`` words."""
     return 0 if act.kind == "done" else act.item * (1 + words) + act.word + 2
 
 
 def _act_at(column: int, words: int) -> Act:
-    """Returns the act that `_column_of` gives this place."""
+    """Returns the act for which `_column_of` returns this column."""
     if column == 0:
         return Act("done")
     item, word = divmod(column - 1, 1 + words)
@@ -61,7 +60,7 @@ class _Sizes(BaseModel):
 
 
 class Header(BaseModel):
-    """What a checkpoint says of itself: name and version of the policy, sizes of its network."""
+    """The header of a checkpoint: name and version of the policy, sizes of its network."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     format: Literal[1] = 1
@@ -75,8 +74,8 @@ class PointerNetwork(nn.Module):
     """A transformer over the words of the instruction and the elements of the screen.
 
     Args:
-        width: of its vectors; a multiple of 4, the number of heads.
-        layers: of the transformer.
+        width: size of its vectors; a multiple of 4, the number of heads.
+        layers: number of layers.
     """
 
     def __init__(self, *, width: int, layers: int) -> None:
@@ -86,7 +85,7 @@ class PointerNetwork(nn.Module):
         nn.init.normal_(self.text.weight, std=0.5)  # a mean of some 20 is then about 0.1
         self.project = nn.Linear(width, width)
         self.place = nn.Embedding(MAX_WORDS, width)
-        self.role = nn.Linear(width, width)  # of its text: a task may name it, "check the box"
+        self.role = nn.Linear(width, width)  # from its text, as a task may name it: "check the box"
         self.numbers = nn.Linear(NUMBERS, width)
         self.part = nn.Embedding(3, width)  # the end, a word, an element
         layer = nn.TransformerEncoderLayer(
@@ -102,7 +101,7 @@ class PointerNetwork(nn.Module):
     def forward(self, looks: Sequence[Features]) -> tuple[torch.Tensor, int]:
         """Returns log-probabilities [n, 1 + E * (1 + W)] and W; see `_column_of`.
 
-        What a look does not allow has -inf.
+        Acts that a look does not allow have -inf.
         """
         words, items = self._words_and_items(looks)
         is_word = _pad_rows(np.ones(len(look.words), np.bool_) for look in looks)
@@ -122,7 +121,7 @@ class PointerNetwork(nn.Module):
         return scores.log_softmax(1), words.shape[1]
 
     def _words_and_items(self, looks: Sequence[Features]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Vectors of the words and of the elements, before they know of each other."""
+        """Returns the vectors of the words and of the elements, before the transformer."""
         parts = [part for look in looks for part in (look.words, look.names, look.roles)]
         texts = list(chain.from_iterable(parts))
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
@@ -140,7 +139,7 @@ class PointerNetwork(nn.Module):
 
 
 class PointerPolicy:
-    """Points at one element, or at an element and a word; ``seed`` is that of its sampling."""
+    """A policy that chooses an element, or an element and a word; ``seed`` is for its sampling."""
 
     def __init__(
         self, network: PointerNetwork, *, version: int = 0, name: str = "pointer", seed: int = 0
@@ -150,13 +149,16 @@ class PointerPolicy:
 
     @classmethod
     def fresh(cls, seed: int, *, width: int = 96, layers: int = 2) -> Self:
-        """Returns an untrained policy, the same for the same seed; see `PointerNetwork`."""
+        """Returns an untrained policy; the same ``seed`` gives the same one.
+
+        ``width`` and ``layers`` are those of its `PointerNetwork`.
+        """
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return cls(PointerNetwork(width=width, layers=layers), seed=seed)
 
     def reseed(self, seed: int) -> None:
-        """Begin its sampling anew, so that the same looks get the same acts."""
+        """Restarts its sampling, so that the same looks get the same acts."""
         self._generator.manual_seed(seed)
 
     def choose(self, looks: Sequence[Look], *, greedy: bool = False) -> list[Choice]:
@@ -193,10 +195,10 @@ class PointerPolicy:
         return twin
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint whole or not at all; on return it is on the disk.
+        """Writes a checkpoint whole or not at all; on return it is on the disk.
 
         Raises:
-            UsageError: it cannot be written there.
+            UsageError: it cannot be written.
         """
         from safetensors.torch import save
 
@@ -211,17 +213,17 @@ class PointerPolicy:
 
     @classmethod
     def load(cls, path: Path, *, seed: int = 0) -> Self:
-        """Returns the policy of a file.
+        """Returns the policy in a file.
 
         Raises:
-            UsageError: missing, no plain file, larger than 256 MiB, damaged, foreign, of other
-                sizes, or not all finite.
+            UsageError: the file is missing, larger than 256 MiB, damaged, of another kind or other
+                sizes, or has numbers that are not finite.
         """
         from safetensors import SafetensorError, safe_open
 
         try:
             if not path.is_file() or path.stat().st_size > LARGEST:
-                raise ValueError(f"no file of at most {LARGEST >> 20} MiB")
+                raise ValueError(f"not a file of at most {LARGEST >> 20} MiB")
             with safe_open(path, "pt") as file:
                 header = Header.model_validate_json(file.metadata()["hisa"])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -240,18 +242,18 @@ class PointerPolicy:
         ) as error:
             reason = str(error).splitlines()[0][:200]
             raise UsageError(
-                f"{path}: damaged, or no checkpoint that hisa train has written: {reason}",
+                f"{path}: damaged, or not a checkpoint of hisa train: {reason}",
                 fix="hisa train sft --help",
             ) from error
         return cls(network, version=header.version, name=header.name, seed=seed)
 
 
 def _entropy(log_probs: torch.Tensor) -> torch.Tensor:
-    """Nats of each row; what is not allowed adds nothing."""
+    """Returns the entropy of each row in nats; acts with -inf add nothing."""
     finite = log_probs.masked_fill(log_probs == -torch.inf, 0)
     return -(log_probs.exp() * finite).sum(1)
 
 
 def _pad_rows(rows: Iterable[NDArray[Any]]) -> torch.Tensor:
-    """Rows side by side, filled up to the longest with 0."""
+    """Returns the rows as one tensor, padded with 0 to the longest one."""
     return pad_sequence([torch.from_numpy(row) for row in rows], batch_first=True)

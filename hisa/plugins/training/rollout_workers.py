@@ -1,8 +1,8 @@
 """Rollout workers: processes that play ahead while the trainer updates (ComputerRL, 2.3).
 
 The age of an episode is the number of updates between its first action and its use. Update N uses
-the groups that were drawn for it, and those of N + bound begin once it is being made at the
-earliest, with the policy as it is then: no episode is older than the bound, and no finished one is
+the groups that were drawn for it. The groups of update N + bound begin only when update N is asked
+for, with the policy as it is then. So no episode is older than the bound, and no finished one is
 thrown away.
 """
 
@@ -29,9 +29,9 @@ class RolloutWorkers:
     """Plays the draws of coming updates.
 
     Args:
-        rollouts: makes those of a worker, in its own process; so it has to be picklable.
-        workers: processes.
-        max_age: bound on the age of an episode, in updates; 0: none is begun before its update.
+        rollouts: makes the rollouts of a worker, in its process; it must be picklable.
+        workers: number of processes.
+        max_age: most age of an episode, in updates; 0: none begins before its update.
     """
 
     def __init__(self, rollouts: Callable[[], Rollouts], workers: int, max_age: int) -> None:
@@ -42,7 +42,12 @@ class RolloutWorkers:
     def batch(
         self, update: int, draws: Callable[[int], Sequence[Draw]], policy: Trainable
     ) -> list[Episode]:
-        """Returns the episodes of an update; ``draws`` has those of any update by its number.
+        """Returns the episodes of an update, and begins those of the next ones.
+
+        Args:
+            update: its number.
+            draws: returns the draws of any update by its number.
+            policy: plays the episodes that begin now, as it is now.
 
         Raises:
             EnvironmentFailed: a worker died.
@@ -51,7 +56,7 @@ class RolloutWorkers:
             spawn = multiprocessing.get_context("spawn")
             own = (self._rollouts,)
             self._pool = ProcessPoolExecutor(self._workers, spawn, _begin_work, own)
-        weights = pickle.dumps(policy)  # as it is now: it is trained on meanwhile
+        weights = pickle.dumps(policy)  # a copy, since the policy is trained meanwhile
         try:
             for coming in range(update, update + self._bound + 1):
                 if coming not in self._waves:
@@ -68,7 +73,7 @@ class RolloutWorkers:
             ) from error
 
     def close(self) -> None:
-        """End all workers after the wave in hand, and forget what they play; may be repeated."""
+        """Ends all workers after their current waves, and drops their episodes; may be repeated."""
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
         self._pool = None
@@ -76,11 +81,11 @@ class RolloutWorkers:
 
 
 _own: list[Rollouts] = []
-"""The rollouts of this process, where it is a worker."""
+"""The rollouts of this process, if it is a worker."""
 
 
 def _begin_work(rollouts: Callable[[], Rollouts]) -> None:
-    """Make a worker of this process, which ends when the trainer does."""
+    """Makes this process a worker, which ends when the trainer does."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,6 +1,6 @@
 """Behaviour cloning: a policy learns the acts of solved episodes (ComputerRL, 3.1).
 
-What is to be cloned is chosen by `strata`; `clone` is the whole of the training.
+`strata` chooses the samples; `clone` is the whole training.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["adamw", "clone", "descend", "seed_draws"]
 
 
 def seed_draws(*numbers: int) -> random.Random:
-    """Returns draws that these numbers alone decide, and seeds torch by them.
+    """Returns a random generator seeded by these numbers, and seeds torch by them.
 
-    An epoch or an update seeded by its number is the same in a run that was stopped before it.
+    An epoch or an update that is seeded by its number is the same after a resumption.
     """
     draws = random.Random(" ".join(map(str, numbers)))
     torch.manual_seed(draws.getrandbits(63))
@@ -28,12 +28,12 @@ def seed_draws(*numbers: int) -> random.Random:
 
 
 def adamw(policy: Trainable, lr: float) -> torch.optim.Optimizer:
-    """Returns a fresh optimiser of a constant rate, without weight decay."""
+    """Returns a new AdamW optimiser with a constant rate and no weight decay."""
     return torch.optim.AdamW(policy.network.parameters(), lr=lr, weight_decay=0.0)
 
 
 def descend(policy: Trainable, optimizer: torch.optim.Optimizer) -> None:
-    """Take a step along the gradients that there are, cut to a norm of 1, and clear them."""
+    """Makes a step along the current gradients, clipped to a norm of 1, and clears them."""
     torch.nn.utils.clip_grad_norm_(policy.network.parameters(), 1.0)
     optimizer.step()
     optimizer.zero_grad()
@@ -47,10 +47,16 @@ def clone(
     after_epoch: Callable[[int, float, float], None] = lambda _epoch, _loss, _entropy: None,
     previous: int = 0,
 ) -> None:
-    """Train a policy on samples; its version goes up by one an epoch.
+    """Trains a policy on samples; raises its version by one per epoch.
 
-    `after_epoch` gets the number of epochs done, and the mean loss and entropy of the last one, in
-    nats; `previous` counts the epochs that an earlier call did with the same settings and samples.
+    Args:
+        policy: changed in place.
+        samples: their acts are learned.
+        settings: epochs, batch, rate and seed.
+        optimizer: of the policy's weights; None: a new one.
+        after_epoch: gets the number of epochs done, and the mean loss and entropy of the last one,
+            in nats.
+        previous: epochs that an earlier call did with the same settings and samples.
 
     Raises:
         UsageError: there are no samples.

@@ -1,6 +1,6 @@
 """Strata of tasks by outcome, and the set for cloning (ComputerRL, 3.1).
 
-A task is an instance here, a name with a seed: the paper's is one instruction with its check.
+A task here is an instance, a name with a seed; in the paper it is an instruction with its check.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Task = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Strata:
-    """Tasks of which all, some and no episodes are solved, and those whose machines all failed."""
+    """Tasks with all, some or no episodes solved, and those whose machines all failed."""
 
     full: list[Task]
     partial: list[Task]
@@ -31,8 +31,8 @@ class Strata:
 class CloningSet:
     """Well-formed steps of solved episodes.
 
-    ``counts`` has "tasks", "episodes", "steps", "steps by NAME" of a policy, and what is left out:
-    episodes "unsolved" and "failed", steps "malformed".
+    ``counts`` has "tasks", "episodes", "steps" and "steps by NAME" of a policy, and counts of what
+    is left out: episodes "unsolved" and "failed", steps "malformed".
     """
 
     samples: list[Sample]
@@ -40,7 +40,7 @@ class CloningSet:
 
 
 def by_outcome(episodes: Iterable[Episode]) -> Strata:
-    """Returns the strata; an episode whose machine failed says nothing of its task."""
+    """Returns the strata; an episode whose machine failed says nothing about its task."""
     outcomes: dict[Task, set[bool]] = defaultdict(set)
     for episode in episodes:
         outcomes[episode.draw.task, episode.draw.seed].update([episode.solved] * episode.is_sample)
@@ -51,7 +51,7 @@ def by_outcome(episodes: Iterable[Episode]) -> Strata:
 
 
 def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
-    """Returns the set of all episodes that are solved, from whichever sampling."""
+    """Returns the well-formed steps of all solved episodes."""
     counts: Counter[str] = Counter()
     samples: list[Sample] = []
     tasks = set()
@@ -75,7 +75,7 @@ def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
 
 
 class PooledPolicy:
-    """Draws one policy of a pool at random for each action."""
+    """A policy that draws one policy of a pool for each action."""
 
     def __init__(self, policies: Sequence[Policy], seed: int) -> None:
         self._policies, self._rng = list(policies), random.Random(seed)
@@ -98,13 +98,26 @@ def collect(
     more: int = 4,
     seed: int = 0,
 ) -> tuple[Strata, list[Episode]]:
-    """Returns the strata after the first sampling, and the episodes of all for `cloning_set`.
+    """Plays tasks in two samplings, the second one by strata (ComputerRL, 3.1).
 
-    Every policy plays every draw ``first`` times; then one that ``tune`` makes of the solved ones
-    plays the partly solved ``more`` times, the pool the unsolved. The paper gives no numbers.
+    First every policy plays every draw. Then a tuned policy plays the partly solved tasks, and the
+    pool of policies plays the unsolved ones. The paper gives no numbers of episodes.
+
+    Args:
+        rollouts: play the episodes.
+        policies: of the first sampling, and of the pool.
+        draws: the tasks.
+        tune: returns a policy trained on the solved episodes of the first sampling.
+        first: episodes of each policy and draw in the first sampling.
+        more: episodes of each draw in the second sampling.
+        seed: of the pool's draws.
+
+    Returns:
+        The strata after the first sampling, and the episodes of both, for `cloning_set`.
     """
 
     def play(policy: Policy, times: int, chosen: list[Task]) -> Iterable[Episode]:
+        """Plays the ``chosen`` tasks with a ``policy``, several ``times``."""
         played = [draw for draw in draws if (draw.task, draw.seed) in chosen] * times
         return rollouts.play([replace(draw, group="", member=0) for draw in played], policy)
 

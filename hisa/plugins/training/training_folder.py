@@ -1,13 +1,13 @@
-"""The folder of a training run: settings, one row an update, checkpoints, solved episodes, state.
+"""The folder of a training run: settings, metrics, checkpoints, solved episodes and state.
 
     settings.json            of the run, as given
-    metrics.jsonl            one `MetricsRow` a line
-    successes.jsonl          the solved episodes of all versions, one a line
+    metrics.jsonl            one `MetricsRow` per line, for each update
+    successes.jsonl          the solved episodes of all versions, one per line
     checkpoints/NAME.safetensors   00040 (after 40 updates), last, best, one-epoch
     state.pt                 weights, reference, optimiser and counts after the last whole update
 
-The state is written last and names the lengths of the other files: what a killed process wrote
-after it is cut off on resuming, and that update is done again.
+The state is written last and holds the lengths of the other files: on resuming, what a killed
+process wrote after it is cut off, and that update is done again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["TrainingFolder", "read_settings"]
 
 _FILES = ("metrics.jsonl", "successes.jsonl")
 _LINE = 1_000_000
-"""Bytes of a line of successes that is read; an episode of 8 looks with 30 elements has 50,000."""
+"""Most bytes of a line of successes; an episode of 8 looks with 30 elements has 50,000."""
 
 _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 
@@ -41,8 +41,8 @@ class TrainingFolder:
     """Files of one run, written by one process.
 
     Raises:
-        UsageError: another process writes there; or it holds a run and this is not to resume it,
-            or holds none and it is; or its state is none.
+        UsageError: another process writes there; the folder holds a run although ``resume`` is
+            false, or no run although it is true; or its state is damaged.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, resume: bool = False) -> None:
@@ -50,7 +50,9 @@ class TrainingFolder:
         if resume:
             read_settings(path)
         elif (path / "settings.json").exists():
-            raise UsageError(f"{path}: holds a training run", fix="--resume, or another -o DIR")
+            raise UsageError(
+                f"{path} holds a training run already", fix="--resume, or another -o DIR"
+            )
         (path / "checkpoints").mkdir(parents=True, exist_ok=True)
         lock = Lock.take(path / ".lock")
         if lock is None:
@@ -71,7 +73,13 @@ class TrainingFolder:
     def restore(
         self, policy: Weights, optimizer: Optimizer, reference: Weights | None = None
     ) -> int:
-        """Give everything its last state back; returns the number of updates done, 0: none."""
+        """Restores the last state; returns the number of updates done, 0 without a state.
+
+        Args:
+            policy: gets its weights and version.
+            optimizer: gets its moments.
+            reference: gets the weights of the KL's reference, if the run has one.
+        """
         if self.state is None:
             return 0
         policy.network.load_state_dict(self.state["network"])
@@ -93,13 +101,20 @@ class TrainingFolder:
         reference: Weights | None = None,
         **extra: float | str | None,
     ) -> None:
-        """Write an update down: rows, solved episodes, checkpoints, and the state last.
+        """Stores an update: rows, solved episodes, checkpoints, and last the state.
 
-        `step` counts the updates so far, `checkpoints` are names beside "last", and `extra` is what
-        else the state is to hold.
+        Args:
+            step: number of updates so far.
+            policy: its weights go into the checkpoints and the state.
+            optimizer: its moments go into the state.
+            rows: of the metrics.
+            episodes: of the update; the solved ones are stored.
+            checkpoints: names besides "last".
+            reference: of the KL; its weights go into the state.
+            extra: further values of the state.
 
         Raises:
-            OSError: the disk refuses it; the state is the one before.
+            OSError: a file cannot be written; the state is the one before.
         """
         for row in rows:
             self._metrics.append(row.model_dump_json().encode() + b"\n")
@@ -125,10 +140,10 @@ class TrainingFolder:
         return self.path / "checkpoints" / f"{name}.safetensors"
 
     def successes(self) -> Iterator[Episode]:
-        """Yields the solved episodes of all versions, in the order in which they were written.
+        """Yields the solved episodes of all versions, in the order of the file.
 
         Raises:
-            UsageError: a line is no episode, or is too long; names the line.
+            UsageError: a line is not an episode, or is too long; the message names the line.
         """
         path = self.path / "successes.jsonl"
         with path.open("rb") as file:
@@ -136,11 +151,11 @@ class TrainingFolder:
                 try:
                     yield _EPISODE.validate_json(line)
                 except ValueError as error:
-                    reason = f"no episode of at most {_LINE} bytes"
+                    reason = f"not an episode of at most {_LINE} bytes"
                     raise UsageError(f"{path}: line {number}: {reason}") from error
 
     def close(self) -> None:
-        """Let another process write here; may be called twice."""
+        """Closes the files and releases the folder's lock; may be called twice."""
         self._metrics.close()
         self._successes.close()
         self._lock.release()
@@ -150,17 +165,17 @@ def read_settings(path: Path) -> dict[str, Any]:
     """Returns the settings of the run in a folder.
 
     Raises:
-        UsageError: there is no run, or its settings cannot be read.
+        UsageError: the folder holds no run, or its settings cannot be read.
     """
     try:
         return dict(json.loads((path / "settings.json").read_bytes()))
     except (OSError, ValueError, TypeError) as error:
-        fix = "leave out --resume"
-        raise UsageError(f"{path}: holds no training run: {error}", fix=fix) from error
+        fix = "omit --resume"
+        raise UsageError(f"{path} holds no training run: {error}", fix=fix) from error
 
 
 def _read_state(path: Path) -> dict[str, Any] | None:
-    """The state of a run, which holds tensors and plain values alone; None before the first."""
+    """Returns the state of a run, tensors and plain values only; None before the first update."""
     if not path.exists():
         return None
     try:
@@ -169,5 +184,5 @@ def _read_state(path: Path) -> dict[str, Any] | None:
     except Exception as error:
         last = path.parent / "checkpoints" / "last.safetensors"
         fix = f"--from {last} and another -o DIR"
-        raise UsageError(f"{path}: cannot be read: {error}", fix=fix) from error
+        raise UsageError(f"{path} cannot be read: {error}", fix=fix) from error
     return state

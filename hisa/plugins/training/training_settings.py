@@ -1,4 +1,4 @@
-"""Settings of the three trainings; a field with a help is an option of its command too."""
+"""Settings of the three trainings; a field with a help text is also an option of its command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _option(default: Any, text: str, kind: Any = None) -> Any:
 
 
 def options(settings: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Returns a decorator that gives a command an option for each field with a help."""
+    """Returns a decorator that gives a command an option for each field with a help text."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for part in reversed(fields(settings)):
@@ -33,7 +33,7 @@ def options(settings: type[Any]) -> Callable[[Callable[..., Any]], Callable[...,
 
 
 def build_settings(settings: type[_S], values: Mapping[str, Any]) -> _S:
-    """Returns settings with the values of a command's options."""
+    """Returns settings with the values of a command's options; other values are ignored."""
     names = settings.__dataclass_fields__.keys() & values.keys()  # type: ignore[attr-defined]
     return settings(**{name: values[name] for name in names})
 
@@ -42,55 +42,55 @@ def build_settings(settings: type[_S], values: Mapping[str, Any]) -> _S:
 class CloningSettings:
     """Settings of cloning.
 
-    The paper has 3 epochs, of 180,000 steps. Of the 33 steps that 6 demonstrations of three pages
-    have, 3 teach little and 30 suffice (tried by hand).
+    The paper has 3 epochs over 180,000 steps. 6 demonstrations each of three pages have only 33
+    steps: with these, 3 epochs teach little, and 30 suffice (tried by hand).
     """
 
-    epochs: int = _option(30, "Over all steps.", click.IntRange(1, 10_000))
-    batch: int = _option(16, "Steps of one update.", _AT_LEAST_1)
-    lr: float = _option(1e-3, "Constant rate of AdamW.")
+    epochs: int = _option(30, "Passes over all steps.", click.IntRange(1, 10_000))
+    batch: int = _option(16, "Steps per update.", _AT_LEAST_1)
+    lr: float = _option(1e-3, "Constant learning rate of AdamW.")
     seed: int = 0  # of the order of samples
 
 
 @dataclass(frozen=True, slots=True)
 class GrpoSettings:
-    """Settings of a run; table 6 of the paper where it has them and two cores allow.
+    """Settings of a GRPO run; as in table 6 of the paper if it has them and two cores allow.
 
-    24 groups of 8 raise a page that was kept out of the demonstrations, 6 of 8 do not (one seed
+    24 groups of 8 improve a page that the demonstrations lack; 6 groups of 8 do not (one seed
     each).
     """
 
-    updates: int = _option(100, "In all.", _AT_LEAST_1)
-    groups: int = _option(24, "Of one update, dealt to the tasks in turn.", _AT_LEAST_1)
-    group_size: int = _option(8, "Episodes of one seed.", click.IntRange(2))
-    lr: float = _option(2e-4, "Constant rate of AdamW.")
-    kl: float = _option(0.0003, "Weight of the KL to the start.")
-    clip: float = _option(0.2, "Of the ratio, down and up.", click.FloatRange(0, 1))
+    updates: int = _option(100, "Updates in all.", _AT_LEAST_1)
+    groups: int = _option(24, "Groups per update; the tasks take turns.", _AT_LEAST_1)
+    group_size: int = _option(8, "Episodes per group.", click.IntRange(2))
+    lr: float = _option(2e-4, "Constant learning rate of AdamW.")
+    kl: float = _option(0.0003, "Weight of the KL to the reference.")
+    clip: float = _option(0.2, "Clip of the ratio, down and up.", click.FloatRange(0, 1))
     evaluate_every: int = _option(5, "Updates between greedy scores; 0: never.", _COUNT)
-    pulse_at: int = _option(0, "Update that is Entropulse's phase; 0: none is.", _COUNT)
+    pulse_at: int = _option(0, "Update that is Entropulse's phase; 0: none.", _COUNT)
     arm: str = _option("pulse", "See above.", click.Choice(["pulse", "control", "higher-clip"]))
-    passes: int = 4  # steps of the optimiser, each of the whole objective; the first number tried
-    steps_at_once: int = 256  # of one forward pass; bounds memory, changes nothing else
-    evaluation_seeds: int = 20  # instances of each task that greedy scores are of
-    weighted: bool = True  # whether older episodes are weighed by importance
+    passes: int = 4  # optimiser steps per update, each over the whole batch; the first number tried
+    steps_at_once: int = 256  # steps of one forward pass; this only bounds memory
+    evaluation_seeds: int = 20  # instances of each task for a greedy score
+    weighted: bool = True  # whether older episodes are weighted by importance
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ClickSettings:
-    """Settings of a grounder's training; N, clip, norm and constant rate as in GTA1's table 7."""
+    """Settings of a grounder's training; N, clip, norm and a constant rate as in GTA1's table 7."""
 
     reward: str = _option(
-        "click", "Table 6's arms.", click.Choice(["click", "click+iou", "click+format", "all"])
+        "click", "Arm of table 6.", click.Choice(["click", "click+iou", "click+format", "all"])
     )
-    cold_start: int = _option(100, "Supervised steps; 100 lead to 0.6, where GRPO begins.", _COUNT)
-    updates: int = _option(1400, "Of GRPO.", _COUNT)
+    cold_start: int = _option(100, "Supervised steps before GRPO; 100 give 0.6 right.", _COUNT)
+    updates: int = _option(1400, "Steps of GRPO.", _COUNT)
     seed: int = _option(0, "Of weights, batches and replies.", click.IntRange(0, 200))
     rate: float = 3e-4  # of GRPO. 2e-3 undid a cold start, 3e-4 did not.
     cold_rate: float = 2e-3  # of the cold start
     entropy_bonus: float = 0.0  # weight of the cells' mean entropy in the objective; 0 as in eq. 4
-    batch: int = 64  # targets of a step
-    members: int = 8  # replies to each target, N
+    batch: int = 64  # targets per step
+    members: int = 8  # replies per target, N
     clip: float = 0.2
     norm: float = 1.0
     channels: int = 32  # of the network's features

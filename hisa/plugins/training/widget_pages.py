@@ -1,7 +1,7 @@
 """Pages of three to five coloured widgets, drawn with Pillow: 80x64 pixels, each with its boxes.
 
-A page is a function of its seed and style. There is no text on it, for none can be read at this
-size: a widget goes by colour and kind ("the red checkbox"), of which no page has two alike.
+A page is a function of its seed and style. It has no text, since none is legible at this size: a
+widget is described by colour and kind ("the red checkbox"), which are unique on a page.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 WIDTH, HEIGHT = 80, 64
 _TUNING_SEEDS, HELD_OUT_SEEDS = 900_000, 1_000_000
-"""Pages for training have seeds below the first; those of reports begin at the second."""
+"""Training pages have seeds below the first number; pages for reports begin at the second."""
 _COLOURS = {
     "red": (200, 40, 40), "green": (40, 160, 60), "blue": (50, 80, 220), "yellow": (230, 210, 60),
 }  # fmt: skip
@@ -36,14 +36,14 @@ _SIZES = {
     "button": (14, 24, 8, 12), "checkbox": (9, 9, 9, 9), "radio": (9, 9, 9, 9),
     "field": (20, 34, 9, 9),
 }  # fmt: skip
-"""Of each kind, least and most width and height."""
-_PAGES = 2048  # for training, with 8,000 targets: a second's work
+"""Least and most width, and least and most height, of each kind in pixels."""
+_PAGES = 2048  # training pages, with 8,000 targets; drawing them takes a second
 _GAP, _TRIES = 3, 20
-"""Pixels between widgets at least, and tries to find room for one."""
+"""Least pixels between widgets, and tries to find room for one."""
 
 
 class Box(NamedTuple):
-    """A rectangle in pixels of its picture; as in GTA1's eq. 2 all four sides belong to it."""
+    """A rectangle in pixels of its picture, sides included (as in GTA1's eq. 2)."""
 
     left: float
     top: float
@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 
 class Style(NamedTuple):
-    """The range of a background's channels, the radius of buttons' corners, the width of lines."""
+    """The range of the background's channels, the radius of button corners, the width of lines."""
 
     light: tuple[int, int]
     radius: int
@@ -64,23 +64,23 @@ STYLES = {
     "square": Style((220, 255), 0, 1),
     "dusk": Style((150, 200), 5, 2),
 }
-"""Training has "plain" alone."""
+"""The styles; training uses only "plain"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A picture, a description of one thing on it, and the box it is said to have."""
+    """A picture, a description of one thing on it, and the thing's annotated box."""
 
     picture: Image.Image  # RGB, of any size
     description: str  # of the thing
     box: Box  # the annotation, which may be wrong, in pixels of the picture
-    place: str  # names page and thing in reports
-    elements: tuple[Box, ...] = ()  # boxes of what accessibility tells of this picture
-    tree: str = ""  # names the tree that these are from; empty: there is none
+    place: str  # name of the page and the thing, for reports
+    elements: tuple[Box, ...] = ()  # boxes of the accessibility tree's elements on this picture
+    tree: str = ""  # name of that tree; empty if there is none
 
 
 def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, Box]]:
-    """Returns a page and its widgets' boxes by name, such as "red checkbox"."""
+    """Returns a page's picture, and its widgets' boxes by name, such as "red checkbox"."""
     random_ = random.Random(seed)
     look = STYLES[style]
     red, green, blue = (random_.randint(*look.light) for _ in range(3))
@@ -110,13 +110,19 @@ def draw_page(seed: int, style: str = "plain") -> tuple[Image.Image, dict[str, B
 
 
 def overlap(box: Box, other: Box, gap: float = 0) -> bool:
-    """Whether two boxes are less than ``gap`` pixels apart both ways."""
+    """Whether ``box`` and ``other`` are less than ``gap`` pixels apart both ways."""
     across = box.left < other.right + gap and other.left < box.right + gap
     return across and box.top < other.bottom + gap and other.top < box.bottom + gap
 
 
 def targets(seeds: Iterable[int], style: str = "plain", *, every: bool = True) -> Iterator[Target]:
-    """Yields the targets of pages: every widget of each, or one drawn by the page's seed."""
+    """Yields the targets of pages.
+
+    Args:
+        seeds: of the pages.
+        style: of `STYLES`.
+        every: whether every widget is a target; if not, one is drawn by the page's seed.
+    """
     for seed in seeds:
         picture, boxes = draw_page(seed, style)
         random_ = random.Random(f"target {seed}")
@@ -126,7 +132,7 @@ def targets(seeds: Iterable[int], style: str = "plain", *, every: bool = True) -
 
 
 def training_targets(seed: int) -> tuple[list[Target], dict[str, list[Target]]]:
-    """Returns the targets of a training's pages and, by name, those held out."""
+    """Returns the targets of the training pages, and by name the held-out ones."""
     tuning = range(_TUNING_SEEDS, _TUNING_SEEDS + 300)
     held = {"tuning": list(targets(tuning, every=False))}
     for style in STYLES:

@@ -254,7 +254,7 @@ def test_what_the_short_form_has_not_is_refused() -> None:
         (planner(sequence=3, kind="short"), True),
         (planner(kind="short"), False),
     ):
-        with pytest.raises(ConfigError, match="one action a reply"):
+        with pytest.raises(ConfigError, match="one action per reply"):
             choose_planner(settings, small, elements=elements)
 
 

@@ -124,7 +124,7 @@ async def test_a_target_that_the_first_look_lacks_halts(tmp_path: Path) -> None:
     loose = await compress(trajectory, tmp_path, environment=form, without=["region"])
     (sequence,) = loose.sequences
     assert sequence.replayed == "halted"
-    assert "'Save' is not there" in sequence.detail
+    assert "'Save' is not on the screen" in sequence.detail
 
 
 async def test_scrolling_and_other_tools_end_a_sequence(tmp_path: Path) -> None:

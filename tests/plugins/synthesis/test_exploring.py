@@ -70,5 +70,5 @@ def test_a_machine_that_keeps_what_is_done_to_it_is_refused(tmp_path: Path) -> N
         check=False,
     )
     assert result.returncode != 0
-    assert "keeps what exploring does to it" in result.stderr
+    assert "keeps what exploring does to the machine" in result.stderr
     assert "environment.kind=desktop" in result.stderr

@@ -107,9 +107,9 @@ def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     ran = CliRunner().invoke(show, [str(tmp_path / "x")], catch_exceptions=False)
     assert "1 of 2 proved" in ran.output
     assert "1 of 2 refused" in ran.output
-    assert "1 of 3 are not tried yet" in ran.output
+    assert "1 of 3 not tried yet" in ran.output
     assert "\x1b" not in ran.output
-    for words in ("1 more came to the right end, 2 could not be done", "good: proved: ", "/i.png"):
+    for words in ("1 more reached the right end, 2 could not be done", "good: proved: ", "/i.png"):
         assert words in ran.output
 
 

@@ -108,7 +108,7 @@ def test_what_has_no_words_is_refused_with_a_reason(folder: Path) -> None:
             explored, [step.model_copy(update={"act": step.act.model_copy(update=act)})]
         )
 
-    assert reason(typed, text="Oslo") == "the place that the text came to cannot be told"
+    assert reason(typed, text="Oslo") == "the place of the new text cannot be described"
     assert reason(typed, text="two\nlines").__class__ is str
     assert reason(checked, name="Gone") == "the control is not on the look before"
     still = checked.model_copy(update={"after": checked.before})
@@ -230,7 +230,7 @@ async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -
 
 
 async def test_references_take_a_model(folder: Path) -> None:
-    with pytest.raises(UsageError, match="by a model"):
+    with pytest.raises(UsageError, match="needs a model"):
         await write_all(None, folder, Wish(references=1), print)
 
 

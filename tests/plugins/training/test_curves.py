@@ -141,7 +141,7 @@ def test_the_command_draws_the_curves_and_prints_the_last_numbers(tmp_path: Path
 def test_folders_without_a_row_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "empty", [], "{")
     for folder in (tmp_path / "empty", tmp_path / "nothing"):
-        with pytest.raises(UsageError, match=f"{folder.name}: no row of metrics.jsonl"):
+        with pytest.raises(UsageError, match=f"{folder.name}: no metrics.jsonl with rows"):
             read_runs([folder])
     with pytest.raises(UsageError, match="7 folders: a figure shows at most 6"):
         read_runs([tmp_path] * 7)

@@ -63,9 +63,9 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
     typed = first.look.items[first.act.item]
     assert typed.takes_text
     assert all(0 <= share <= 1 for share in typed.box)
-    with pytest.raises(UsageError, match="no rules for 'tic-tac-toe'"):
+    with pytest.raises(UsageError, match="no rules for page 'tic-tac-toe'"):
         demonstrations(pages, ["tic-tac-toe"], 1, [1])
-    with pytest.raises(UsageError, match="too few demonstrations of login-user"):
+    with pytest.raises(UsageError, match="of 2 demonstrations of login-user"):
         demonstrations(pages, ["login-user"], 2, [500_000])
 
 
@@ -163,7 +163,7 @@ def test_pages_and_draws_are_checked() -> None:
         PageRollouts(["no-such-page"])
     with pytest.raises(UsageError, match="0 pages"):
         PageRollouts([])
-    with pytest.raises(UsageError, match="no page 'click-tab' here; there are click-test"):
+    with pytest.raises(UsageError, match="no page 'click-tab'; the pages are click-test"):
         PageRollouts(["click-test"]).play([Draw("click-tab", 1)], PageOracle())
 
 

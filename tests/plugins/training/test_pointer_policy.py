@@ -164,7 +164,7 @@ def test_foreign_and_damaged_files_are_refused_by_name(name: str, tmp_path: Path
     with pytest.raises(UsageError) as caught:
         PointerPolicy.load(path)
     assert str(caught.value).startswith(f"{path}: ")
-    assert "no checkpoint that hisa train has written" in str(caught.value)
+    assert "not a checkpoint of hisa train" in str(caught.value)
     assert "hisa train" in caught.value.fix
 
 
@@ -174,5 +174,5 @@ def test_missing_and_oversized_files_are_not_read(tmp_path: Path) -> None:
         if size:
             with path.open("wb") as file:
                 file.truncate(size)  # takes no room on the disk
-        with pytest.raises(UsageError, match="no file of at most 256 MiB"):
+        with pytest.raises(UsageError, match="not a file of at most 256 MiB"):
             PointerPolicy.load(path)

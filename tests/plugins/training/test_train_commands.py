@@ -93,7 +93,7 @@ def test_a_run_stopped_by_a_person_names_the_command_that_goes_on(
         pages.stops = False
     assert f"hisa train grpo -o {out} --resume" in capsys.readouterr().err
     assert hisa("grpo", "-o", out, "--resume", "--lr", "1") == 2
-    assert "leave out: lr" in capsys.readouterr().err
+    assert "omit these options: lr" in capsys.readouterr().err
     assert hisa("grpo", "-o", out, "--resume", "--updates", "3") == 0
     assert [row.update for row in read_metrics(tmp_path / "run").rows] == [0, 1, 2, 3]
     assert hisa("grpo", *WORDS, "-o", out) == 2
@@ -108,7 +108,7 @@ def test_policies_that_are_named_play_by_strata(
     words = ("--policy", str(policy), "--demonstrations", "3", "--epochs", "1")
     assert hisa("sft", *WORDS, "-o", str(tmp_path / "run"), *words) == 0
     printed = capsys.readouterr().err
-    assert "instances solved, partial: " in printed
+    assert "instances in stratum partial: " in printed
     assert "steps by pool of pointer" in printed
 
 

@@ -1,4 +1,4 @@
-"""``hisa data``: runs collected, graded and compressed; their steps measured and exported."""
+"""``hisa data``: collects, grades and compresses runs; measures and exports their steps."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _DRAWS = click.Choice(("reward", "all", "complete"))
 
 @click.group()
 def data() -> None:
-    """Collect runs of tasks, grade and compress them, and make training data of their steps.
+    """Collect runs of tasks, grade and compress them, and turn their steps into training data.
 
     Each step with a thought is a sample: its picture, visible elements, thought and action. Steps
-    that replay as one ("hisa data compress") are merged; those that hold a secret or disagree with
+    that replay as one ("hisa data compress") are merged. Steps that hold a secret or contradict
     themselves are left out.
 
     \b
@@ -45,17 +45,24 @@ def data() -> None:
 @data.command()
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("-o", "out", required=True, metavar="ROWS", type=Path)
-@click.option("--licence", required=True, metavar="NAME", help="Of the tasks: CC-BY-4.0, …")
-@click.option("--objective", "only", multiple=True, type=_STEPS, help="All by default.")
+@click.option("--licence", required=True, metavar="NAME", help="Licence of the tasks: CC-BY-4.0, …")
+@click.option("--objective", "only", multiple=True, type=_STEPS, help="May be repeated (all).")
 @click.option("--sample", "draw", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
-@click.option("--judge", default="rules", metavar="NAME", help="Whose grades (rules).")
-@click.option("--seed", type=int, default=0, help="Of the draw (0).")
+@click.option("--judge", default="rules", metavar="NAME", help="Judge whose grades count (rules).")
+@click.option("--seed", type=int, default=0, help="Seed of the draw (0).")
 def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **options: Any) -> None:
-    """Write rows as ROWS/train.parquet, with licence and provenance in each.
+    """Write ROWS/train.parquet, with licence and provenance in each row.
 
     \b
     hisa data export collected -o rows --licence MIT --objective planning --objective action
     python -c "import datasets; print(datasets.load_dataset('parquet', data_dir='rows'))"
+    \f
+
+    Args:
+        folders: run folders, folders of runs, benches or collections.
+        out: folder to write to.
+        only: the objectives; empty: all.
+        options: further arguments of `read_samples`.
     """
     from hisa.plugins.synthesis.data.sample_set import export_rows, read_samples
 
@@ -68,20 +75,28 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **option
 
 @data.command("eval")
 @_FOLDER
-@click.option("--model", metavar="NAME", required=True, help="Asked for the next step of each.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps, drawn; all.")
+@click.option("--model", metavar="NAME", required=True, help="The model that predicts the steps.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps to draw (all).")
 @click.pass_context
 def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None) -> None:
-    """Ask a model for the steps of the runs in DIR, and score them: right type, wholly right.
+    """Ask a model to predict the steps of the runs in DIR, and score its predictions.
 
-    The model gets each step as it is exported (planning), and how an answer looks. Its replies go
-    to DIR/predictions-MODEL.jsonl; the same command goes on where it was stopped. A point is right
-    inside the box of the element, without one within 14% of the picture's width.
+    It prints how many are of the right type, and how many are entirely right. The model gets each
+    step as it is exported (planning), and the format of an answer. Its replies go to
+    DIR/predictions-MODEL.jsonl; if stopped, the same command continues. A point is right inside the
+    box of the element, or without a box within 14% of the picture's width.
 
     \b
     hisa data eval collected --model gguf:coder-0.5b --limit 20
 
     Exit status: 0 scored; 2 wrong usage; 3 the model ended early; 130 stopped.
+    \f
+
+    Args:
+        ctx: of the command; its object is the settings.
+        folder: of the runs; the replies are written there.
+        model: name of the model.
+        limit: most steps, drawn with a fixed seed; None: all.
     """
     from hisa.plugins.synthesis.data.sample_set import read_samples
     from hisa.plugins.synthesis.data.set_measures import accuracy, predict
@@ -95,7 +110,7 @@ def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None)
     predictions = run_alone(work, folder / f".{name}.lock")
     if predictions is None:
         raise click.Abort
-    say(f"{len(chosen)} of {len(sample_set.samples)} steps are predicted: {path}")
+    say(f"{len(chosen)} of {len(sample_set.samples)} steps predicted: {path}")
     for name, share in accuracy(chosen, predictions).items():
         say(f"  {name}: {share}")
 
@@ -105,22 +120,29 @@ _PLACE = click.Path(path_type=Path)
 
 @data.command()
 @click.argument("folder", metavar="DIR", type=_PLACE)
-@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Where to write; DIR itself.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Do so many runs at most, now.")
+@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Where to write (DIR itself).")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Compress at most N runs now.")
 def compress(folder: Path, out: Path | None, limit: int | None) -> int:
-    """Merge actions of the runs in DIR that need no look in between into sequences.
+    """Merge actions that need no look between them into sequences, for the runs in DIR.
 
-    DIR is a bench, a folder of runs, or what "hisa data collect" made. Two actions are merged
-    where the first changes little on the screen and nothing of the second's target. The compressed
-    run is then played on a fresh machine, the places of a sequence all found on the look before it;
-    what does not end in the same state is marked, and not learned from. Runs go to compressed.jsonl
-    as they come; the same command goes on where it was stopped.
+    DIR is a bench, a folder of runs, or a collection of "hisa data collect". Two actions are merged
+    if the first changes little on the screen and does not change the target of the second. The
+    compressed run is then replayed on a fresh machine, and all places of a sequence are found on
+    the look before it. A sequence that does not end in the same state is marked, and not learned
+    from.
+    Runs go to compressed.jsonl one by one; if stopped, the same command continues.
 
     \b
     hisa data compress collected
     hisa data compress benches/miniwob -o sequences
 
-    Exit status: 0 what was begun is done; 1 stopped; 3 a machine broke, its run is left.
+    Exit status: 0 all begun runs are done; 1 stopped; 3 a machine broke, its run is left.
+    \f
+
+    Args:
+        folder: of the runs.
+        out: folder to write to; None: ``folder``.
+        limit: most runs of this call; None: all.
     """
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
@@ -143,7 +165,7 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
         return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
-        say_error("stopped: what was in hand is lost, the same command goes on")
+        say_error("stopped: the run in progress is lost; the same command continues")
     for name, number in (summary(runs) | {"left": len(trajectories) - len(runs)}).items():
         counts = number.items() if isinstance(number, dict) else ()
         words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
@@ -154,16 +176,16 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
 @data.command()
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="DIR")
 @click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="New grades, at most.")
-@click.option("--unproved", is_flag=True, help="Keep runs that were cut off, too.")
-@click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Most new grades.")
+@click.option("--unproved", is_flag=True, help="Also keep runs that were cut off.")
+@click.option("--judge", metavar="MODEL", help="Model that grades the runs (rules).")
 @click.pass_context
 def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
-    """Take finished runs, and grade them from 1 to 5.
+    """Collect finished runs, and grade them from 1 to 5.
 
-    Without --from, what DIR holds is graded. A grade tells how complete and coherent a run is; who
-    gives it does not see the run's score. Goals of "hisa synth write --model" have no check:
-    with --unproved their runs are kept whether they came to an end or not.
+    Without --from, the runs already in DIR are graded. A grade says how complete and coherent a run
+    is; the judge does not see the run's score. Goals of "hisa synth write --model" have no check:
+    with --unproved, their runs are kept even if they were cut off.
 
     \b
     hisa --set models.state.model=offline bench run own:pads/tasks --model reference --out pads/run
@@ -171,10 +193,10 @@ def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
     hisa data collect --from benches/goals --unproved -o collected --judge gpt-5
     hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
 
-    The same command goes on where it was stopped. DIR gets runs.jsonl, grades.jsonl, and
-    calls.jsonl (a judge's turns).
+    If stopped, the same command continues. DIR gets runs.jsonl, grades.jsonl, and calls.jsonl (the
+    judge's turns).
 
-    Exit status: 0 all is graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
+    Exit status: 0 all are graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """
     from hisa.plugins.synthesis.data.trajectory_rewards import Collection
     from hisa.plugins.synthesis.exploration import run_alone
@@ -187,13 +209,13 @@ def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
         return await _grade(Collection(out), options, _judge_settings(ctx.obj, options["judge"]))
 
     if (status := run_alone(work, out / ".collect.lock")) is None:
-        say_error("stopped; the same command goes on")
+        say_error("stopped; the same command continues")
         return 1
     return status
 
 
 def _judge_settings(settings: Settings, model: str | None) -> Settings | None:
-    """The settings with a judge, and no other model to be opened; None: rules judge."""
+    """Returns settings in which every role has the judge's model; None: rules judge."""
     if model is None:
         return None
     models = settings.models
@@ -203,14 +225,14 @@ def _judge_settings(settings: Settings, model: str | None) -> Settings | None:
 
 
 async def _grade(collection: Collection, options: dict[str, Any], judge: Settings | None) -> int:
-    """Add finished runs, grade and print; the exit status."""
+    """Adds finished runs, grades all and prints the grades; returns the exit status."""
     collection.add_runs(options["sources"], unfinished=options["unproved"])
     if not collection.runs:
         raise UsageError(f"{collection.folder}: no finished runs", fix="--from DIR")
     grades = await collection.grade(judge, say_error, options["limit"])
     marks = Counter(grade.reward for grade in grades)
     say(f"{len(grades)} of {len(collection.runs)} runs graded by {options['judge'] or 'rules'}")
-    say("  " + ", ".join(f"{marks[mark]} have {mark}" for mark in range(5, 0, -1)))
+    say("  " + ", ".join(f"{marks[mark]} with grade {mark}" for mark in range(5, 0, -1)))
     for reason, count in collection.left_out.most_common():
         say(f"  {count} left out: {reason}")
     if collection.stopped:

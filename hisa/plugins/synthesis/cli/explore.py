@@ -1,4 +1,4 @@
-"""``hisa explore``: what an application offers, tried and written down."""
+"""``hisa explore``: tries what an application offers, and records what each act changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["explore"]
 
 _SECONDS = 10.0
-"""Between two lines of progress."""
+"""Seconds between two lines of progress."""
 
 
 @click.command()
@@ -28,14 +28,16 @@ _SECONDS = 10.0
     type=click.IntRange(1, 64),
     help="Desktops at once; each takes about one processor.",
 )
-@click.option("--transitions", type=click.IntRange(1), help="End after so many new ones.")
+@click.option(
+    "--transitions", type=click.IntRange(1), help="End after N new transitions.", metavar="N"
+)
 @click.option(
     "-o",
     "--out",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where to write; goes on with what is there.",
+    help="Where to write; an exploration there is continued.",
 )
 @click.pass_context
 def explore(
@@ -47,20 +49,29 @@ def explore(
     transitions: int | None,
     out: Path,
 ) -> int:
-    """Try what an application offers, and keep what each act changed.
+    """Try what an application offers, and record what each act changed.
 
-    APP is mousepad, calc, writer or files, FILE a subject of your own (subject.yaml): an
+    APP is mousepad, calc, writer or files. FILE is a subject of your own (subject.yaml): an
     application, or a browser with a page. A private desktop reaches no network beyond itself.
 
-    Every act becomes a triple: the state before, the act, the state after, with what changed among
-    elements, files and settings. What was tried least comes first; it ends where nothing is left.
+    Every act gives a triple: the state before, the act and the state after, with the changes of
+    elements, files and settings. The acts tried least come first; it ends when nothing is left.
     Dangerous controls (quit, print, send, help) are left alone. Ctrl-C ends it at any time; the
-    same command goes on from there.
+    same command continues from there.
 
     \b
     hisa explore mousepad --minutes 10 -o pads
     hisa explore ./subject.yaml --transitions 40 --workers 1 -o own
     hisa synth write pads
+    \f
+
+    Args:
+        ctx: of the command; its object is the settings.
+        subject: name of a subject that ships, or the path of a file.
+        minutes: of wall time.
+        workers: desktops at once.
+        transitions: most new transitions; None: no limit.
+        out: folder of the exploration.
     """
     import asyncio
 
@@ -71,7 +82,7 @@ def explore(
 
     machine = ctx.obj.environment
     if not machine.throw_away:
-        reason = f"{machine.kind!r} keeps what exploring does to it"
+        reason = f"environment.kind {machine.kind!r} keeps what exploring does to the machine"
         raise UsageError(reason, fix="--set environment.kind=desktop")
     exploration = Exploration.create(out, load_subject(subject))
     session, stopped = Session(exploration, machine, ctx.obj.tasks, minutes, transitions), False
@@ -88,7 +99,7 @@ def explore(
 
 
 async def _explore(session: Session, workers: int) -> None:
-    """Explore, with a line of progress on standard error now and then."""
+    """Explores, and prints a line of progress on standard error every `_SECONDS`."""
     import asyncio
 
     work = asyncio.create_task(session.explore(workers))

@@ -1,8 +1,8 @@
-"""Atoms, the shortest parts of a run between which a look can be taken, and what may be merged.
+"""Atoms, the shortest parts of a run between which a look can be taken, and which may be merged.
 
-Two checks tell whether a second action can be decided on the first one's look (OS-Catalyst, 3.2).
+Two checks decide whether a second action can be chosen on the first one's look (OS-Catalyst, 3.2).
 Check 1 is "similarity" (the whole pictures) and "rule" (the first action), check 2 "region" (the
-second one's target). "gap" is none of them: there is no look, or a tool's call lies between.
+second one's target). "gap" is no check: a look is missing, or a tool's call lies between.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ __all__ = ["CHECKS", "Atom", "Pair", "Refusal", "atoms_of", "check_pairs", "find
 
 Refusal = Literal["similarity", "rule", "region", "gap"]
 CHECKS: tuple[Refusal, ...] = ("similarity", "rule", "region")
-_SSIM = 0.9  # more is alike; the paper's threshold
-_SHIFT = 3.0  # pixels by which a box may jump when it is redrawn with a focus ring; chosen by hand
+_SSIM = 0.9  # pictures above this are alike; the paper's threshold
+_SHIFT = 3.0  # pixels by which a box may shift when it gets a focus ring; chosen by hand
 _LEAVING = frozenset({"link", "page tab", "menu", "combo box", "tree item"})
-"""Roles that a click opens or leaves the page by."""
+"""Roles that open something when clicked, or leave the page."""
 _KEYS = frozenset(  # that scroll, zoom, or lead to another page or window
     {"pageup", "pagedown", "pgup", "pgdn", "f5", "alt+left", "alt+right", "alt+tab", "alt+f4"}
     | {"ctrl+w", "ctrl+t", "ctrl+n", "ctrl+o", "ctrl+r", "ctrl+tab", "ctrl+plus", "ctrl+minus"}
@@ -39,10 +39,10 @@ _KEYS = frozenset(  # that scroll, zoom, or lead to another page or window
 
 @dataclass(frozen=True)
 class Atom:
-    """An action, or a tool's call that is no action on the screen and joins no sequence.
+    """An action, or a call of a tool that does not act on the screen, which joins no sequence.
 
-    ``actions`` are in screen pixels and as many as belong together: a move and its drag, all that
-    is done while a key is held. ``before`` and ``after`` are None where nobody looked.
+    ``actions`` are in screen pixels; there are several if they belong together, such as a move and
+    its drag, or all actions while a key is held. ``before`` and ``after`` are None without a look.
     """
 
     step: int
@@ -53,7 +53,7 @@ class Atom:
 
     @property
     def kind(self) -> str:
-        """The last action's ("click", "write", "press", "scroll", …), or the tool's name."""
+        """The kind of the last action ("click", "write", "press", …), or the tool's name."""
         return self.tool.tool if self.tool else self.actions[-1].kind
 
     @property
@@ -63,7 +63,7 @@ class Atom:
 
     @property
     def target(self) -> Element | None:
-        """The element at its last point; without a point, the one that has the keyboard."""
+        """The element at its last point; without a point, the focused element."""
         look, places = self.before, points(self.actions)
         if look is None or self.tool is not None:
             return None
@@ -75,16 +75,16 @@ class Atom:
 
 
 def atoms_of(trajectory: Trajectory, run: Run) -> list[Atom]:
-    """The atoms of a run in order, acts that failed left out, looks where the log has them.
+    """Returns the atoms of a run in order, without failed acts, and with the looks in the log.
 
-    Raises: UsageError where the log lacks a part of an input (it was cut, or held a secret).
+    Raises: UsageError if the log lacks a part of an input (it was cut, or held a secret).
     """
     point = resume_point(run)
     require_no_secrets(point)
     atoms: list[Atom] = []
     for step in trajectory.steps:
         parts = [part for act in point.acts if act.step == step.number for part in _parts(act)]
-        if step.ends:  # its word that the run ends
+        if step.ends:  # the call that ends the run is no atom
             parts = [part for part in parts if part.actions]
         if parts:
             parts[0] = replace(parts[0], before=step.before)
@@ -106,7 +106,7 @@ def _parts(act: ReplayAct) -> list[Atom]:
 
 
 class Pair(Record):
-    """Two atoms, the ``first`` by its place in the run, and the checks that say no."""
+    """Two consecutive atoms, the ``first`` by its index in the run, and the checks that failed."""
 
     first: int
     kinds: tuple[str, str]
@@ -115,7 +115,10 @@ class Pair(Record):
 
 
 def check_pairs(atoms: Sequence[Atom]) -> list[Pair]:
-    """Make both checks on each atom and the next; ValueError, OSError: a look is damaged."""
+    """Makes both checks on each atom and the next one.
+
+    Raises: ValueError, OSError if a look is damaged.
+    """
     pairs: list[Pair] = []
     for number, (first, second) in enumerate(pairwise(atoms)):
         earlier, later, kinds = first.before, second.before, (first.kind, second.kind)
@@ -136,9 +139,13 @@ def merge(
     most: int,
     without: Collection[Refusal] = (),
 ) -> list[tuple[Atom, ...]]:
-    """Merge greedily: an atom joins the sequence before it where no check that is on says no.
+    """Merges greedily: an atom joins the sequence before it unless a check failed.
 
-    ``most`` is K, the longest sequence; ``without`` are the checks that are off.
+    Args:
+        atoms: of one run, in order.
+        pairs: their checks, one fewer than atoms; see `check_pairs`.
+        most: K of the paper, the atoms of the longest sequence.
+        without: checks that are ignored.
     """
     sequences: list[tuple[Atom, ...]] = [(atom,) for atom in atoms[:1]]
     for pair, atom in zip(pairs, atoms[1:], strict=True):
@@ -159,9 +166,9 @@ def _changes_layout(atom: Atom) -> bool:
 
 
 def _same_target(first: Atom, second: Atom, earlier: Look) -> bool:
-    """Whether what the second action is about was there before the first one.
+    """Whether the second action's target was there before the first action.
 
-    What is typed goes to where the first action clicked or typed; its value may be typed by then.
+    Typed text goes to where the first action clicked or typed, so its value may differ by then.
     """
     places, target = points(second.actions), second.target
     if not places:
@@ -171,7 +178,7 @@ def _same_target(first: Atom, second: Atom, earlier: Look) -> bool:
 
 
 def _lists(look: Look, target: Element, *, value: bool) -> bool:
-    """Whether a look has an element of this role, name, box and, where asked for, value."""
+    """Whether a look has an element of this role, name, box and, with ``value``, this value."""
     old, same = target.box, find_similar(target, look.elements)
     return any(
         max(abs(new.left - old.left), abs(new.right - old.right)) <= _SHIFT
@@ -181,7 +188,7 @@ def _lists(look: Look, target: Element, *, value: bool) -> bool:
 
 
 def find_similar(target: Element, elements: Iterable[Element]) -> list[Element]:
-    """The elements of the same role and name that are not said to be hidden."""
+    """Returns the elements of the same role and name, except those marked as hidden."""
     kind, visible_states = (target.role, target.name), {"showing", "visible"}
     same = [element for element in elements if (element.role, element.name) == kind]
     return [element for element in same if not element.states or visible_states & element.states]

@@ -1,4 +1,4 @@
-"""Compression of runs: merged, and played again (OS-Catalyst, 3.2)."""
+"""Compresses runs: merges their actions, and replays the result (OS-Catalyst, 3.2)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["CompressedRun", "SequenceRecord", "compress", "compress_all", "summa
 class SequenceRecord(Record):
     """A step of a compressed run: one action, or several (``kinds``) decided on one look.
 
-    ``thought`` is those of its steps; ``detail`` tells why ``replayed`` is not "same".
+    ``thought`` joins those of its steps; ``detail`` says why ``replayed`` is not "same".
     """
 
     run: str
@@ -51,14 +51,14 @@ class SequenceRecord(Record):
 
     @property
     def is_learnable(self) -> bool:
-        """Whether it may be learned from; else only its actions may."""
+        """Whether it may be learned from as one step; if not, only its single actions may."""
         return self.count == 1 or self.replayed == "same"
 
 
 class CompressedRun(Record):
-    """A run that is done with, a line of ``DIR/compressed.jsonl``; or why it was left out.
+    """A compressed run, or why it was left out: a line of ``DIR/compressed.jsonl``.
 
-    ``steps`` are those of the log that act on the screen.
+    ``steps`` counts the steps of the log that act on the screen.
     """
 
     run: str
@@ -75,9 +75,13 @@ async def compress_all(
     out: Path,
     tell: Callable[[str], None],
 ) -> int:
-    """Compress runs one after the other; how many were left because a machine broke.
+    """Compresses runs one after the other; returns how many were left because a machine broke.
 
-    Each that is done goes to ``runs`` and to the folder ``out``.
+    Args:
+        left: the runs to compress.
+        runs: gets each compressed run.
+        out: folder whose ``compressed.jsonl`` gets them too.
+        tell: gets a line of progress after each run.
     """
     file, broken = AppendOnlyFile(out / "compressed.jsonl"), 0
     with closing(file):
@@ -88,7 +92,7 @@ async def compress_all(
                 append_record(file, run)
                 runs.append(run)
             except EnvironmentFailed as error:
-                broken, outcome = broken + 1, f"a machine broke, so it is left: {error}"
+                broken, outcome = broken + 1, f"left, since a machine broke: {error}"
             tell(f"{number}/{len(left)}  {trajectory.task}: {outcome}"[:200])
     return broken
 
@@ -101,7 +105,14 @@ async def compress(
     most: int = 5,
     environment: Environment | None = None,
 ) -> CompressedRun:
-    """Compress one run: K is ``most``, and the folder's ``looks`` gets the looks that it lacks.
+    """Compresses one run; if that is not possible, the result says why it was left out.
+
+    Args:
+        trajectory: of the run.
+        folder: its subfolder ``looks`` gets the looks that the log lacks.
+        without: checks that are ignored.
+        most: K of the paper, the atoms of the longest sequence.
+        environment: a started one to replay on; None: one by the run's settings.
 
     Raises:
         EnvironmentFailed: a machine broke.
@@ -128,15 +139,21 @@ async def compress(
 
 
 async def with_looks(atoms: list[Atom], player: Player, folder: Path) -> list[Atom]:
-    """The atoms with a look before and after each, kept in a folder where the log lacks it.
+    """Returns the atoms with a look before and after each.
 
-    UsageError: played again for a look, the run ends otherwise.
+    Args:
+        atoms: of the run, in order.
+        player: replays the run if the log lacks a look.
+        folder: gets the looks of the replay.
+
+    Raises:
+        UsageError: the replay does not end as the run did.
     """
     looks = [atom.before for atom in atoms]
     if None in looks:
         ending = await player.play_singly([tuple(atoms)])
         if not player.reproduced:
-            raise UsageError("looks are lacking, and played again it ends otherwise")
+            raise UsageError("looks are missing, and a replay of the run ends differently")
         look_pairs = zip(looks, ending.looks, strict=True)
         looks = [look or _keep_look(observation, folder) for look, observation in look_pairs]
     around = zip(atoms, looks, [*looks[1:], None], strict=False)
@@ -165,9 +182,9 @@ def _sequence(trajectory: Trajectory, part: Sequence[Atom], verdict: Verdict) ->
 
 
 def summary(runs: Sequence[CompressedRun]) -> dict[str, Any]:
-    """Table 1, figure 3, and what became of pairs and merged sequences.
+    """Returns the numbers of the paper's table 1 and figure 3, and counts of pairs and sequences.
 
-    A sequence that is not kept counts as its atoms.
+    A merged sequence that is not learnable counts as its single actions.
     """
     sequences = [sequence for run in runs for sequence in run.sequences]
     merged = [sequence for sequence in sequences if sequence.count > 1]

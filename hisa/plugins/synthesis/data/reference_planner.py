@@ -1,6 +1,7 @@
 """``--model reference``: plays the reference of a proved task, with a look after each action.
 
-WorkArena's `cheat_function`. Where an element is not on the newest look, the run ends.
+It corresponds to WorkArena's `cheat_function`. If an element is not on the newest look, the run
+ends.
 """
 
 from __future__ import annotations
@@ -27,36 +28,43 @@ __all__ = ["REFERENCE", "ReferenceModel", "ReferencePlayer"]
 
 _REFERENCE = TypeAdapter(dict[str, list[dict[str, Any]]])
 _LARGEST, _WAITS = 1 << 20, 3
-"""Bytes of a reference, and waits of two seconds for an element; a proof gives it four seconds."""
+"""Most bytes of a reference, and most waits of 2 seconds for an element; a proof waits 4 s."""
 
 
 class ReferenceModel(SilentModel):
-    """The name that asks for `ReferencePlayer`; it answers nothing itself."""
+    """The model name that selects `ReferencePlayer`; it does not answer requests."""
 
     profile = silent_profile("reference")
 
 
 class ReferencePlayer:
-    """A planner that does the acts of ``reference.json`` beside the task, and says done.
+    """A planner that does the acts in the task's ``reference.json``, and then ends the run.
 
-    An act of several actions (click a field, select what it holds, type) takes a step for each.
+    An act of several actions (click a field, select its text, type) takes one step for each.
     """
 
     def __init__(self, emit: Emit) -> None:
         self._emit, self._waits = emit, 0
         self._acts: deque[Act] | None = None
         self._left: deque[tuple[str, Action]] = deque()
-        """Actions of the act in hand, each with its thought."""
+        """Actions left of the current act, each with its thought."""
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next action of the reference; "infeasible" where its element is not there.
+        """Returns the next action of the reference, or "infeasible" if its element is missing.
+
+        Args:
+            task: its folder has the ``reference.json``.
+            observation: the newest look.
+            view: of the run so far; it must have no steps at the first call.
 
         Raises:
-            ModelUnavailable: there is no reference, or another process began to play it.
+            ModelUnavailable: there is no reference, or an earlier process began to play it.
         """
         if self._acts is None:
             if view.lines:
-                raise ModelUnavailable("a reference is played from its start", fix="hisa run")
+                raise ModelUnavailable(
+                    "a reference can only be played from its start, in a new run", fix="hisa run"
+                )
             self._acts = _read(Path(task.folder) / "reference.json")
         call = None if self._left else self._take(self._acts, observation)
         if call is None:
@@ -66,7 +74,7 @@ class ReferencePlayer:
         return call
 
     def _take(self, acts: deque[Act], observation: Observation) -> ToolCall | None:
-        """Take the next act in hand; else a wait, or the end: done, or it cannot be done."""
+        """Puts the next act's actions into `_left`; or returns a wait, or the call that ends it."""
         if not acts:
             return ToolCall("Everything is done.", "termination", {"summary": "Done as proved."})
         act, words = acts[0], one_line(act_in_words(acts[0]))
@@ -92,11 +100,12 @@ def _read(path: Path) -> deque[Act]:
         return deque(Act.model_validate(step.get("act")) for step in steps)
     except (OSError, ValueError, KeyError) as error:
         message = f"no reference to play: {path}: {one_line(str(error))[:300]}"
-        raise ModelUnavailable(message, fix="own:DIR/tasks of hisa synth prove") from error
+        fix = "run a task of own:DIR/tasks that hisa synth prove wrote"
+        raise ModelUnavailable(message, fix=fix) from error
 
 
 def _thought(act: Act, at: int, action: Action) -> str:
-    """An act in words, or those of its action at a place, where it has several."""
+    """Returns an act in words; if it has several actions, the words of the one at this index."""
     if action.kind == "click" and act.kind == "type":
         act = act.model_copy(update={"kind": "click", "keys": ()})
     elif action.kind == "write":
@@ -109,7 +118,7 @@ def _thought(act: Act, at: int, action: Action) -> str:
 
 
 class ReferenceKind(ElementsKind):
-    """``planner.kind = "reference"``: needs a screen that tells its elements."""
+    """``planner.kind = "reference"``: needs a screen that lists its elements."""
 
     points = True
 

@@ -1,4 +1,4 @@
-"""The samples of runs: made, checked, and left out with a reason where they are bad."""
+"""The samples of runs: makes and checks them, and leaves bad ones out with a reason."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ __all__ = ["Builder", "SampleSet", "export_rows", "problems", "read_samples"]
 
 @dataclass(frozen=True)
 class SampleSet:
-    """Samples with the files of their pictures; ``left_out`` counts steps by the reason."""
+    """Samples with the files of their pictures; ``left_out`` counts the others by the reason."""
 
     samples: tuple[Sample, ...]
     images: Mapping[str, Path]
     left_out: Counter[str]
 
     def image_bytes(self, name: str) -> bytes:
-        """A picture as PNG. Raises: UsageError where it is gone, or not what its name says."""
+        """Returns a picture as PNG. Raises: UsageError if it is missing or its hash is wrong."""
         path = self.images[name]
         content = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(content).hexdigest() != name:
-            raise UsageError(f"{path}: gone, or another picture than its name says")
+            raise UsageError(f"{path}: missing, or its content does not match its name")
         return content
 
 
@@ -67,16 +67,16 @@ def read_samples(
     judge: str = RULES,
     seed: int = 0,
 ) -> SampleSet:
-    """The samples of folders of runs, benches and collections.
+    """Returns the samples of folders of runs, benches and collections.
 
     Args:
-        folders: what "hisa data collect" or "hisa bench run" made.
+        folders: of runs, as "hisa data collect" or "hisa bench run" writes them.
         licence: of the tasks.
-        draw: draws as many runs as there are by the judge's grades (OS-Genesis, algorithm 1).
-        judge: whose grades.
+        draw: draws as many runs as there are, by the judge's grades (OS-Genesis, algorithm 1).
+        judge: whose grades count.
         seed: of the draw.
 
-    Raises: UsageError where nothing is left, or runs have no grade to draw by.
+    Raises: UsageError if no sample is left, or runs have no grade to draw by.
     """
     trajectories, left_out = read_trajectories(folders)
     if not trajectories:
@@ -101,7 +101,7 @@ def read_samples(
 def _draw_runs(
     folders: Sequence[Path], runs: set[str], draw: DrawMethod, judge: str, seed: int
 ) -> Counter[str]:
-    """Times that each run is drawn."""
+    """Returns how often each run is drawn."""
     every = [grade for folder in folders for grade in read_grades(folder, judge)]
     grades = {grade.run: grade for grade in every if grade.run in runs}
     if lacking := len(runs - set(grades)):
@@ -111,7 +111,7 @@ def _draw_runs(
 
 
 def problems(samples: Sequence[Sample]) -> dict[str, str]:
-    """Returns what is wrong, by the ids of samples, which lie as in a set: runs in order."""
+    """Returns the problem of each bad sample by its id; samples of a run must be in order."""
     redactor = Redactor()
     bad: dict[str, str] = {}
     last: dict[str, Sample] = {}
@@ -125,7 +125,7 @@ def problems(samples: Sequence[Sample]) -> dict[str, str]:
 
 
 def _secret(sample: Sample, redactor: Redactor) -> str:
-    """Keys and passwords as the logs of runs know them, and places where one was taken out."""
+    """Returns a problem if a text has a key, a password or a mark where one was redacted."""
     texts = [sample.instruction, sample.thought, sample.action, sample.window]
     texts += [sample.provenance.model_dump_json()]
     for element in (*sample.elements, *(t.element for t in sample.targets if t.element)):
@@ -136,11 +136,11 @@ def _secret(sample: Sample, redactor: Redactor) -> str:
 
 
 def _order(before: Sample, sample: Sample) -> str:
-    """Numbers rise, and a step begins with the look that the one before it ended with."""
+    """Returns a problem unless numbers rise and a step begins with the look that ended the last."""
     if sample.step <= before.last or sample.last < sample.step or before.ends:
-        return "its number does not come after the step before"
+        return "its number is not above that of the step before"
     follows = sample.step == before.last + 1 and before.after not in ("", sample.image)
-    return "it begins with another look than the last one ended" if follows else ""
+    return "it does not begin with the look that the step before ended with" if follows else ""
 
 
 def _box(sample: Sample) -> str:
@@ -148,27 +148,33 @@ def _box(sample: Sample) -> str:
     if len(points) != len(targets) or any(
         math.dist(point, target.point) > 1.5 for point, target in zip(points, targets, strict=True)
     ):
-        return "its points are not those of its action"
+        return "its points differ from those of its action"
     for target in targets:
         if target.element and not target.element.fits_on(sample.size):
             return "a target's box does not lie on the picture"
         if target.element and not target.element.holds(target.point):
-            return "a target's box does not hold its point"
+            return "a target's point is outside its box"
     return ""
 
 
 def export_rows(sample_set: SampleSet, out: Path, objectives: Collection[str] = ()) -> Path:
-    """Write ``train.parquet``, a row an example, with ``images`` as `datasets` reads them.
+    """Writes ``train.parquet``, one row per example, with ``images`` as `datasets` reads them.
 
-    ``objectives`` are all by default. Returns the file.
+    Args:
+        sample_set: the samples.
+        out: folder of the file.
+        objectives: of the rows; empty: all.
 
-    Raises: LibraryLacking without ``datasets``; UsageError where the folder cannot be written.
+    Returns:
+        The file.
+
+    Raises: LibraryLacking without ``datasets``; UsageError if the folder cannot be written.
     """
     try:
         import datasets as hf  # type: ignore[import-not-found]  # heavy, and an extra
     except ImportError as error:
         fix = install_command("data")
-        raise LibraryLacking("parquet needs the package datasets", fix=fix) from error
+        raise LibraryLacking("writing parquet needs the package datasets", fix=fix) from error
     names = sorted({*Row.model_fields, *Provenance.model_fields} - {"provenance"})
     columns = dict.fromkeys(names, hf.Value("string")) | {"score": hf.Value("float64")}
     columns |= {"images": hf.Sequence(hf.Image())}
@@ -192,7 +198,7 @@ def export_rows(sample_set: SampleSet, out: Path, objectives: Collection[str] = 
 
 @dataclass
 class Builder:
-    """Makes samples, and counts by the reason which steps and sequences are left out."""
+    """Makes samples, and counts by the reason the steps and sequences that are left out."""
 
     licence: str
     sequences: Sequence[SequenceRecord] = ()
@@ -222,7 +228,7 @@ class Builder:
                 self.left_out["its picture or elements are damaged"] += 1
 
     def _group_steps(self, trajectory: Trajectory) -> Iterator[tuple[list[TrajectoryStep], str]]:
-        """Yield steps to take together, with their thought; failed ones are counted."""
+        """Yields steps that make one sample, with their thought; counts those left out."""
         good = [step for step in trajectory.steps if not _unusable(step)]
         self.left_out.update(filter(None, map(_unusable, trajectory.steps)))
         own = [sequence for sequence in self.sequences if sequence.run == trajectory.id]
@@ -237,7 +243,7 @@ class Builder:
                 numbers = range(merge.first_step, merge.last_step + 1)
                 inside = [s for s in good if s.number in numbers and s.actions]
                 shared = ends[merge.first_step] + ends[merge.last_step] > 2
-                if len(inside) == len(numbers) and not shared:  # it ends where its steps do
+                if len(inside) == len(numbers) and not shared:  # only whole steps can be merged
                     steps, thought = inside, merge.thought
             yield steps, thought
             del good[: len(steps)]

@@ -1,6 +1,6 @@
-"""Samples of runs, one a step, and the rows that a model is trained on.
+"""Samples of runs, one per step, and the rows that a model is trained on.
 
-A sample holds (s, h, c, l, a) of OS-Genesis, 4.2; rows are its objectives in words.
+A sample holds (s, h, c, l, a) of OS-Genesis, 4.2; rows are the paper's objectives as text.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ class SampledElement(Record):
         return BoundingBox(*self.box).contains(Point(*point))
 
     def fits_on(self, size: tuple[int, int]) -> bool:
-        """Whether its box has an area and lies on a picture, but for a pixel of rounding."""
+        """Whether its box has an area and lies on the picture, give or take a pixel of rounding."""
         left, top, right, bottom = self.box
         inside = left >= -1 and top >= -1 and right <= size[0] + 1 and bottom <= size[1] + 1
         return inside and right - left >= 1 and bottom - top >= 1
 
 
 class Target(Record):
-    """A place that an act hits: its point, and the element there where one is known."""
+    """A place that an act hits: its point, and the element there if one is known."""
 
     point: tuple[float, float]
     element: SampledElement | None = None
 
 
 class Provenance(Record):
-    """Origin of a sample, and the terms that it may be used on."""
+    """Origin of a sample, and the licence under which it may be used."""
 
     run: str
     task: str
@@ -92,7 +92,7 @@ class Sample(Record):
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """The actions on the screen; none for another tool, or where the source is damaged."""
+        """The actions on the screen; none for another tool, or if the source is damaged."""
         try:
             return parse(self.action) if self.tool == "gui_action" else ()
         except ActionRefused:
@@ -117,7 +117,7 @@ class Row(Record):
 
 
 def by_run(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
-    """The samples of each run, in order."""
+    """Returns the samples of each run, in order."""
     runs: dict[str, list[Sample]] = {}
     for sample in samples:
         runs.setdefault(sample.provenance.run, []).append(sample)
@@ -125,7 +125,7 @@ def by_run(samples: Iterable[Sample]) -> dict[str, list[Sample]]:
 
 
 def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]:
-    """Yield rows, of all objectives or only some; those of a trajectory drawn twice come twice.
+    """Yields rows of all objectives, or only of some; a trajectory drawn twice gives each twice.
 
     planning: log p(l | s, h, c) + log p(a | s, h, c, l), equation 1 of OS-Genesis: the completion
     is l, then a. action: log p(a | s, c, l), equation 2, without h. sequence: planning with the
@@ -140,6 +140,7 @@ def rows(samples: Iterable[Sample], only: Collection[str] = ()) -> Iterator[Row]
 
 def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
     def row(objective: Objective, prompt: str, completion: str, **more: Any) -> Row:
+        """Returns a row: ``prompt`` and ``completion`` of an ``objective``, with its images."""
         more = {"id": f"{sample.id}#{objective}", "images": (sample.image,)} | more
         own = {"sample": sample.id, "provenance": sample.provenance}
         return Row(objective=objective, prompt=prompt, completion=completion, **own, **more)
@@ -160,12 +161,12 @@ def _rows(sample: Sample, before: Sequence[Sample]) -> Iterator[Row]:
 
 
 def _plain(text: str) -> str:
-    """A text without the mark that stands for a picture."""
+    """Returns a text without the mark that stands for a picture."""
     return re.sub("<(image|video|audio)>", r"<\1 >", text)
 
 
 def _state(sample: Sample) -> str:
-    """The visible elements in words, those without a name or text left out."""
+    """Returns the visible elements in words, without those that have no name or text."""
     lines = [f"Window: {_plain(sample.window)}"]
     for element in sample.elements:
         if words := " ".join((element.name or element.text).split())[:120]:

@@ -1,7 +1,7 @@
-"""Plays of a run on fresh machines: atom by atom, or merged, and how each of them ends.
+"""Replays a run on fresh machines, atom by atom or merged, and compares how the replays end.
 
-The places of all actions of a sequence are found on the look before the first of them, because a
-planner that emits the sequence sees no other; see OS-Catalyst, 3.1.
+The places of all actions of a sequence are found on the look before the first one, since a planner
+that emits the sequence sees no other look (OS-Catalyst, 3.1).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["Ending", "Player", "Replayed", "Verdict", "nearest"]
 
 Parts = Sequence[tuple[Atom, ...]]
 Replayed = Literal["same", "other", "halted", "not tried"]
-Verdict = tuple[Replayed, str]  # what came of a merged play, and why where it is not the same
+Verdict = tuple[Replayed, str]  # the result of a merged replay, and why if it is not "same"
 _LATE, _POLL = 6.0, 0.7
-"""Seconds that a program may take to write, and between two scores; as in a proof."""
+"""Seconds that a program may take to write its files, and between two scores; as in a proof."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The state in which a play ended; with ``halted``, it could not be played to its end."""
+    """The state in which a replay ended; ``halted`` says why it stopped early, if it did."""
 
     look: Observation
     looks: tuple[Observation, ...]  # before each part
@@ -49,12 +49,16 @@ class Ending:
 
 
 class Player(AsyncExitStack):
-    """Plays the run of one task; its environment starts with the first play, and ends with it.
+    """Replays the run of one task; the environment starts with the first replay.
 
-    Its last look, ``final``, tells what differs between two plays of the same acts. A started
-    environment is left open; None: as the run's settings say. Plays raise `UsageError` where the
-    run cannot be played again (no machine is thrown away after it, or an act fails though the
-    machine answers), and `EnvironmentFailed` where the machine broke.
+    A replay raises `UsageError` if the run cannot be repeated: its environment is not thrown away,
+    or an act fails although the machine answers. It raises `EnvironmentFailed` if the machine
+    broke.
+
+    Args:
+        run: the run.
+        final: its last look; what differs from it after an equal replay is taken as noise.
+        environment: a started one, which is left open; None: one by the run's settings.
     """
 
     def __init__(
@@ -68,18 +72,18 @@ class Player(AsyncExitStack):
         self._environment = environment
         self._scorer = TaskScorer(settings=self._settings.tasks)
         self.played: dict[tuple[int, ...], Ending] = {}
-        """The plays so far, by the lengths of their parts."""
+        """The replays so far, by the lengths of their parts."""
         self.reproduced: bool | None = None
-        """Whether the run, atom by atom, ended with its score again; None: not played yet."""
+        """Whether the replay atom by atom ended with the run's score; None: not replayed yet."""
 
     async def play_singly(self, parts: Parts) -> Ending:
-        """Play atom by atom, each found on a fresh look: what merged plays are held against."""
+        """Replays atom by atom, each on a fresh look; merged replays are compared with this one."""
         ending = await self.play(_split_parts(parts))
         self.reproduced = not ending.halted and ending.score == self._run.score
         return ending
 
     async def verdicts(self, parts: Parts) -> list[Verdict]:
-        """The verdict on each part: of all merged, or of it alone where that is not the same."""
+        """Returns a verdict for each part: with all merged, or with it alone if that differs."""
         verdicts: list[Verdict] = [("not tried", "")] * len(parts)
         for number, part in enumerate(parts):
             if len(part) > 1:
@@ -92,10 +96,10 @@ class Player(AsyncExitStack):
         return verdicts
 
     async def verdict(self, parts: Parts) -> Verdict:
-        """Play merged; whether it ends in the state in which the atoms alone end."""
+        """Replays merged; returns whether it ends in the same state as the atoms one by one."""
         alone = await self.play_singly(parts)
         if not self.reproduced:
-            return "not tried", f"alone, its acts end with {alone.score} and {alone.halted!r}"
+            return "not tried", f"not merged, it ends with score {alone.score}: {alone.halted!r}"
         ending = await self.play(parts)
         if ending.halted:
             return "halted", ending.halted
@@ -115,7 +119,7 @@ class Player(AsyncExitStack):
         return "same", ""
 
     async def play(self, parts: Parts) -> Ending:
-        """Play from the start state on a fresh machine; the same parts only once."""
+        """Replays from the start state on a fresh machine; the same parts only once."""
         key, failures = tuple(map(len, parts)), 0
         while key not in self.played:
             try:
@@ -123,7 +127,7 @@ class Player(AsyncExitStack):
             except EnvironmentFailed as error:
                 if self._environment is None:
                     raise
-                await self._environment.observe()  # fails where the machine broke
+                await self._environment.observe()  # fails if the machine broke
                 failures += 1
                 if failures == 2:
                     raise UsageError(str(error)) from error
@@ -173,13 +177,16 @@ def _split_parts(parts: Parts) -> list[tuple[Atom, ...]]:
 
 
 def _place_actions(atom: Atom, observation: Observation, *, strict: bool) -> tuple[Action, ...]:
-    """An atom's actions, each point in its element on this look; strict: LookupError without."""
+    """Returns an atom's actions, with each point moved to where its element is on this look.
+
+    With ``strict`` raises LookupError if the element is missing.
+    """
 
     def place(point: Point) -> Point:
         target = atom.before.element_at(point) if atom.before is not None else None
         element = nearest(target, observation) if target is not None else None
         if strict and target is not None and element is None:
-            raise LookupError(f"the {target.role} {target.name[:80]!r} is not there")
+            raise LookupError(f"the {target.role} {target.name[:80]!r} is not on the screen")
         if target is None or element is None:
             return point
         old, new = target.box, element.box
@@ -191,7 +198,7 @@ def _place_actions(atom: Atom, observation: Observation, *, strict: bool) -> tup
 
 
 def nearest(target: Element, observation: Observation) -> Element | None:
-    """The element of the same role and name, without a name of the same text, that is nearest."""
+    """Returns the nearest element of the same role and name, or of the same text if unnamed."""
     at, same = target.box, find_similar(target, observation.elements or ())
     near = [element for element in same if element.name or element.text == target.text]
     return min(

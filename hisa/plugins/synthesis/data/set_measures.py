@@ -1,4 +1,4 @@
-"""Measures: diversity of a set (OS-Genesis, 5.1), and the accuracy of predicted steps."""
+"""Measures the accuracy of a model that predicts the steps of a set (OS-Genesis, A)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EMBEDDED = 5_000  # texts, the first ones: some 100 s on one processor
 
 
 class Share(NamedTuple):
-    """How many of how many are right."""
+    """A share: ``right`` of ``of``; as text, with its 95% Wilson interval."""
 
     right: int
     of: int
@@ -50,24 +50,24 @@ class Share(NamedTuple):
 
 
 def accuracy(samples: Sequence[Sample], predictions: Mapping[str, str]) -> dict[str, Share]:
-    """The shares of samples predicted with the right type, and wholly right; others are wrong."""
+    """Returns the shares with the right type, and entirely right; missing predictions are wrong."""
     verdicts = [compare(predictions.get(sample.id, ""), sample) for sample in samples]
     right, total = verdicts.count("right"), len(verdicts)
     return {"type": Share(right + verdicts.count("type"), total), "right": Share(right, total)}
 
 
 def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]:
-    """Compare an action, in pixels of the picture, with a sample's.
+    """Compares a predicted action, in pixels of the picture, with a sample's.
 
-    Right: of the same types in the same order, each point in the box of the element hit (without
-    a box, within 14% of the picture's width), text, keys, button and direction equal. type: only
-    the types are right.
+    "right": the types are the same in the same order; text, keys, button and direction are equal;
+    each point is in the box of the element hit (without a box, within 14% of the picture's width).
+    "type": only the types are right.
     """
     predicted = predicted.rpartition("Action:")[2].strip().removeprefix("```python").strip("`\n ")
     if sample.tool != "gui_action":
         if predicted.partition("(")[0].strip() != sample.tool:
             return "wrong"
-        ends = sample.tool in ("termination", "infeasible")  # the words to end with are free
+        ends = sample.tool in ("termination", "infeasible")  # the closing words may differ
         return "right" if ends or predicted == sample.action else "type"
     other = sample.model_copy(update={"action": predicted})
     actions, expected = [*map(_parts, other.actions)], [*map(_parts, sample.actions)]
@@ -79,7 +79,7 @@ def compare(predicted: str, sample: Sample) -> Literal["right", "type", "wrong"]
 
 
 def _parts(action: Action) -> tuple[object, object]:
-    """The type of an action, and what else must be equal beside its places."""
+    """Returns the type of an action, and what else must be equal, except its places."""
     match action:
         case Click():
             return (action.kind, action.button, action.count), ()
@@ -94,7 +94,7 @@ def _hits(sample: Sample, point: tuple[float, float], target: Target) -> bool:
     return math.dist(point, target.point) <= _NEAR * sample.size[0]
 
 
-_TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself else takes minutes
+_TOKENS = 512  # of a reply; chosen by hand: a small model that repeats itself would take minutes
 
 
 class _Prediction(Record):
@@ -110,12 +110,22 @@ async def predict(
     path: Path,
     say: Callable[[str], object],
 ) -> dict[str, str]:
-    """Ask the settings' model for the steps chosen of a set; its replies by sample.
+    """Asks the settings' planner model to predict steps.
 
-    Each is written as it comes, and what is in the file is not asked for again.
+    Each reply is stored at once, and steps that are in the file are not asked for again.
+
+    Args:
+        sample_set: the whole set; earlier steps are part of a step's prompt.
+        chosen: the samples of the set to predict.
+        settings: of the model and its budget.
+        path: file of the replies, one JSON line each.
+        say: gets a line of progress after each reply.
+
+    Returns:
+        The replies by the ids of samples.
 
     Raises:
-        UsageError: the file has answers to other questions.
+        UsageError: the file has replies of another model, or to another set.
         BudgetExceeded, ConfigError, ModelUnavailable: from the model.
     """
     prompts = {row.sample: row for row in rows(sample_set.samples, ["planning"])}
@@ -126,8 +136,8 @@ async def predict(
         if other := [
             name for name, prediction in predictions.items() if hashes.get(name) != prediction.asked
         ]:
-            message = f"{path}: {other[0]!r} was asked of another model or set"
-            raise UsageError(message, fix="delete it")
+            message = f"{path}: its reply for {other[0]!r} is of another model or set"
+            raise UsageError(message, fix="delete the file")
         left = [sample.id for sample in chosen if sample.id not in predictions]
         with closing(AppendOnlyFile(path)) as file:
             for number, name in enumerate(left, 1):
@@ -145,7 +155,7 @@ def _hash(writer: Writer, system: str, row: Row) -> str:
 
 
 def _request(sample_set: SampleSet, writer: Writer, system: str, row: Row) -> ModelRequest:
-    """A row as a request, pictures at their marks where the model sees."""
+    """Returns a row as a request, with pictures at their marks if the model takes pictures."""
     parts: list[TextPart | ImagePart] = []
     for text, name in zip_longest(row.prompt.split("<image>"), row.images):
         parts += [TextPart(text)] if text.strip() else []

@@ -1,4 +1,4 @@
-"""Trajectories: the steps of finished runs, each with the looks around it, a thought, an act."""
+"""Trajectories: the steps of finished runs, each with its looks, a thought and an act."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ += ["trajectory_of"]
 
 _ENDED = frozenset({"succeeded", "infeasible", "ended", "max_steps"})
 _CUT_OFF = frozenset({"max_steps", "budget", "model_error", "stopped"})
-"""Statuses of runs that did not come to an end of their own."""
+"""Statuses of runs that were cut off."""
 
 
 class CollectedRun(Record):
-    """A run of a collection, a line of ``runs.jsonl``; ``folder`` is absolute."""
+    """A run of a collection: a line of ``runs.jsonl``; ``folder`` is an absolute path."""
 
     run: str
     folder: str
@@ -39,9 +39,9 @@ class CollectedRun(Record):
 
 @dataclass(frozen=True)
 class Look:
-    """One look at the screen, its picture and elements still on disk.
+    """One look at the screen, whose picture and elements are read from files when needed.
 
-    ``size`` is the screen's in pixels; boxes and points are in these, the picture may be smaller.
+    ``size`` is the screen's in pixels. Boxes and points are in these; the picture may be smaller.
     """
 
     image: Path
@@ -51,19 +51,19 @@ class Look:
 
     @cached_property
     def elements(self) -> tuple[Element, ...]:
-        """The elements in reading order, boxes in screen pixels; none where none were kept.
+        """The elements in reading order, boxes in screen pixels; empty if none were stored.
 
-        Raises: ValueError, OSError where the file is damaged or gone.
+        Raises: ValueError, OSError if the file is damaged or missing.
         """
         return () if self.elements_path is None else read_elements(self.elements_path)
 
     @property
     def screenshot(self) -> Screenshot:
-        """The picture. Raises: ValueError, OSError where it cannot be read."""
+        """The picture. Raises: ValueError, OSError if it cannot be read."""
         return Screenshot.from_png(self.image.read_bytes())
 
     def element_at(self, point: Point) -> Element | None:
-        """The smallest element that holds a point of the screen."""
+        """Returns the smallest element that contains a point of the screen."""
         holding = [e for e in self.elements if e.box.contains(point)]
         return min(holding, key=lambda e: e.box.area, default=None)
 
@@ -72,8 +72,8 @@ class Look:
 class TrajectoryStep:
     """One step: (s, h, A) of OS-Catalyst, 3.2, and the look after it.
 
-    ``actions`` are in screen pixels, empty for a tool that is no action on the screen; then
-    ``input`` is all there is. ``thought`` is l of OS-Genesis, the low-level instruction.
+    ``actions`` are in screen pixels; they are empty for a tool that does not act on the screen,
+    which has only its ``input``. ``thought`` is l of OS-Genesis, the low-level instruction.
     """
 
     number: int
@@ -84,18 +84,18 @@ class TrajectoryStep:
     input: Any
     actions: tuple[Action, ...] = ()
     ok: bool = True
-    ends: bool = False  # whether it is the agent's word that the run ends
-    descriptions: tuple[str, ...] = ()  # the planner's words for the places that it meant, in order
+    ends: bool = False  # whether it is the call with which the agent ends the run
+    descriptions: tuple[str, ...] = ()  # the planner's descriptions of its targets, in order
 
     @property
     def targets(self) -> tuple[Element | None, ...]:
-        """For each point of its actions the smallest element there, on the look before."""
+        """The smallest element at each point of its actions, on the look before."""
         return tuple(self.before.element_at(point) for point in points(self.actions))
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A finished run as data. ``score`` is the check's, in 0..1; None where there is none."""
+    """A finished run as data. ``score`` is the check's, 0 to 1; None without a check."""
 
     id: str
     folder: Path
@@ -109,21 +109,21 @@ class Trajectory:
     status: str
     """How the run ended."""
     by_person: int = 0
-    """How many steps were left out, since a person acted in them or right before."""
+    """Number of steps left out because a person acted in them or right before."""
 
     @property
     def truncated(self) -> bool:
-        """Whether it was cut off: by its steps, a budget, its model or a person."""
+        """Whether it was cut off: by the limit of steps, a budget, its model or a person."""
         return self.status in _CUT_OFF
 
 
 def trajectory_of(run: Run, *, unfinished: bool = False) -> Trajectory:
-    """The trajectory of a run that ended; ``unfinished``: also of one that was cut off.
+    """Returns the trajectory of a run that ended, or with ``unfinished`` of one that was cut off.
 
-    Raises: UsageError where it did not end, its machine or model failed, or it has no usable step.
+    Raises: UsageError if it did not end, its machine or model failed, or no step is usable.
     """
     if not run.ended or run.status not in (_ENDED | _CUT_OFF if unfinished else _ENDED):
-        raise UsageError(f"{run.id}: its run is {run.status}", fix="hisa runs ls")
+        raise UsageError(f"{run.id}: its status is {run.status}", fix="hisa runs ls")
     own = [r for r in run.steps if not any(act.did == "acted" for act in r.person)]
     steps = tuple(step for record in own if (step := _step(run, record)) is not None)
     if not steps:
@@ -147,10 +147,10 @@ def trajectory_of(run: Run, *, unfinished: bool = False) -> Trajectory:
 def read_trajectories(
     folders: Sequence[Path], *, unfinished: bool = False
 ) -> tuple[list[Trajectory], Counter[str]]:
-    """Trajectories of run folders, of folders of them, of benches and collections, oldest first.
+    """Returns the trajectories in folders, oldest first, and counts of unusable runs by the reason.
 
-    ``unfinished`` takes those that were cut off as well; a collection has them only where they were
-    collected so. The second value counts what could not be used, by the reason.
+    A folder may be a run, a bench, a collection, or hold runs. With ``unfinished``, runs that were
+    cut off are included; those of a collection are always included.
     """
     trajectories: list[Trajectory] = []
     left_out: Counter[str] = Counter()
@@ -181,7 +181,7 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
         return None
     event, acts = record.judged_from or record.before, record.acts
     if not event.elements_sha256 and record.before.elements_sha256:
-        event = record.before  # what a slow planner decided on, and the act was held to
+        event = record.before  # the look that a slow planner decided on; the guard compared with it
     before = look_of(run, event)
     after = look_of(run, record.after) if record.after is not None else None
     if before is None:
@@ -201,7 +201,7 @@ def _step(run: Run, record: StepRecord) -> TrajectoryStep | None:
 
 
 def look_of(run: Run, event: Observed) -> Look | None:
-    """The look of an event; None where its picture is gone."""
+    """Returns the look of an event; None if its picture is missing."""
     image = run.image(event.image)
     if image is None:
         return None
@@ -211,11 +211,11 @@ def look_of(run: Run, event: Observed) -> Look | None:
 
 
 def _actions(act: Acted, event: Observed) -> tuple[Action, ...]:
-    """The actions of an act in screen pixels; none where it was no action on the screen."""
+    """Returns the actions of an act in screen pixels; empty if it did not act on the screen."""
     if act.tool != "gui_action" or act.ends or not isinstance(act.input, str):
         return ()
     actions = parse(act.input)
-    if slots(actions):  # a place that was not found
+    if slots(actions):  # a target that was not found
         return ()
     image, screen = Size(event.width, event.height), Size(event.screen_width, event.screen_height)
     return to_space(actions, "screen", image=image, screen=screen)

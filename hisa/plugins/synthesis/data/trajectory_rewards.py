@@ -1,7 +1,7 @@
-"""Trajectory rewards: a mark of 1 to 5 for a whole run (OS-Genesis, section 3.3 and appendix F).
+"""Trajectory rewards: a grade of 1 to 5 for a whole run (OS-Genesis, section 3.3 and appendix F).
 
-A judge, a model or rules, sees instruction, steps and the last three looks, and never the score.
-Runs are drawn by them (algorithm 1, and the arms of 5.2).
+The judge is a model, or rules. It sees the instruction, the steps and the last three looks, and
+never the score. Runs are drawn by these grades (algorithm 1, and the arms of 5.2).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ __all__ += ["step_lines"]
 DrawMethod = Literal["reward", "all", "complete"]
 RULES: Final = "rules"
 _LAST, _STEPS = 3, 60
-"""Looks that a judge sees (appendix F); steps, and texts of a look in place of its picture."""
-_STOP = frozenset(  # words of instructions that name nothing on a screen
+"""Looks that a judge sees (appendix F); most steps, and most texts of a look with no picture."""
+_STOP = frozenset(  # words of instructions that do not name anything on a screen
     "a an and are at be button by can click choose enter field find for from go in into is it its "  # noqa: SIM905
     "main make of on open option or page press put select set so submit task text that the them "
     "then there this to turn type use what which window with you".split()
@@ -75,20 +75,20 @@ class _Marks(Record):
 
 
 class Grade(_Marks):
-    """A judge's marks, 1 (nothing) to 5 (done, directly): ``reward`` is R of algorithm 1."""
+    """A judge's grades, 1 (nothing done) to 5 (done directly); ``reward`` is R of algorithm 1."""
 
     run: str
     judge: str  # "rules", or the name of a model
 
 
 def looks(trajectory: Trajectory) -> list[Look]:
-    """Every look in order: before each step, and the one after the last."""
+    """Returns all looks in order: the one before each step, and the one after the last."""
     all_looks = [step.before for step in trajectory.steps]
     return all_looks if (after := trajectory.steps[-1].after) is None else [*all_looks, after]
 
 
 def step_lines(trajectory: Trajectory) -> list[str]:
-    """Thought and action of every step, as a judge reads them."""
+    """Returns a line with thought and action of every step, as a judge reads it."""
     lines = []
     for step in trajectory.steps:
         source = step.input if isinstance(step.input, str) else json.dumps(step.input)
@@ -100,10 +100,10 @@ def step_lines(trajectory: Trajectory) -> list[str]:
 
 
 def _grade_by_rules(trajectory: Trajectory) -> Grade:
-    """The rules' grade: terms of the instruction that were met, the ending, and wasted steps.
+    """Returns the rules' grade, from the terms of the instruction met, the ending and wasted steps.
 
-    A term (a quoted text, else a word that names something) is met where it was typed, is on a
-    control that was used, or came on the screen. Weights were chosen by hand.
+    A term is a quoted text, or a word that names something. It is met if it was typed, is on a
+    control that was used, or appeared on the screen. Weights were chosen by hand.
     """
     steps = [step for step in trajectory.steps if not step.ends]
     otherwise = "cut off" if trajectory.truncated else "ended by the page"
@@ -143,12 +143,12 @@ def _grade_by_rules(trajectory: Trajectory) -> Grade:
 
 
 def _has_changed(step: TrajectoryStep) -> bool:
-    """Whether the look after it is another: files are named by the hash of what they hold."""
+    """Whether the look after it differs; files of pictures are named by their content's hash."""
     return step.after is not None and step.after.image != step.before.image
 
 
 def _join_used_texts(step: TrajectoryStep, instruction: str) -> str:
-    """The texts that a step typed, as far as they show, and the controls that it used."""
+    """Returns the texts that a step typed and that show, and the names of the controls it used."""
     if not step.ok or step.after is None:
         return ""
     shown = " ".join(_texts(step.after))
@@ -161,7 +161,7 @@ def _join_used_texts(step: TrajectoryStep, instruction: str) -> str:
 
 
 def _texts(look: Look) -> list[str]:
-    """The window's title, and the names and texts that show."""
+    """Returns the window's title, and the visible names and texts."""
     texts = [look.window]
     for element in look.elements:
         if not element.states or {"showing", "visible"} & element.states:
@@ -177,10 +177,16 @@ def _terms(instruction: str) -> set[str]:
 def draw_runs(
     grades: Sequence[Grade], count: int, method: DrawMethod = "reward", *, seed: int
 ) -> list[str]:
-    """Returns so many ids of runs, drawn with replacement from grades of one judge.
+    """Returns ids of runs, drawn with replacement.
 
-    "reward" draws with P = R / sum R, so that nothing is dropped; "all" draws evenly; "complete"
-    evenly from those with the full mark for completion. Raises: UsageError where nothing is left.
+    Args:
+        grades: of one judge, one per run.
+        count: number of draws.
+        method: "reward" draws with P = R / sum R (algorithm 1), so no run is excluded; "all" draws
+            evenly; "complete" draws evenly from the runs with completion 5.
+        seed: of the draws.
+
+    Raises: UsageError if there is no run to draw from.
     """
     usable = (grade for grade in grades if method != "complete" or grade.completion == 5)
     pool = sorted(usable, key=lambda grade: grade.run)
@@ -191,14 +197,14 @@ def draw_runs(
 
 
 async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
-    """A model's grade, asked for twice at most; None: the rules'.
+    """Returns a model's grade, asked for at most twice; with None the rules' grade.
 
-    A model that sees no pictures gets the windows and texts of the last looks.
+    A model that takes no pictures gets the windows and texts of the last looks.
 
     Raises:
-        InvalidReply: no usable reply, also when asked again.
+        InvalidReply: no usable reply, even when asked again.
         BudgetExceeded, ModelUnavailable: from the model.
-        ValueError, OSError: a look is damaged or gone.
+        ValueError, OSError: a look is damaged or missing.
     """
     if judge is None:
         return _grade_by_rules(trajectory)
@@ -216,13 +222,13 @@ async def grade(trajectory: Trajectory, judge: Writer | None) -> Grade:
 
 
 def read_grades(folder: Path, judge: str = RULES) -> list[Grade]:
-    """The grades by one judge. Raises: UsageError where a line is damaged."""
+    """Returns the grades by one judge. Raises: UsageError if a line is damaged."""
     grades = read_records(folder / "grades.jsonl", Grade)
     return list({grade.run: grade for grade in grades if grade.judge == judge}.values())
 
 
 class Collection:
-    """A folder to add runs and grades to. Raises: UsageError where a file is damaged."""
+    """A folder to add runs and grades to. Raises: UsageError if a file is damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -231,7 +237,7 @@ class Collection:
         self.stopped = ""  # why grading ended early
 
     def add_runs(self, sources: Sequence[Path], *, unfinished: bool = False) -> None:
-        """Add finished runs of run folders, folders of them and benches; or those cut off too."""
+        """Adds the finished runs in folders and benches; with ``unfinished`` those cut off too."""
         trajectories, self.left_out = read_trajectories(sources, unfinished=unfinished)
         with closing(AppendOnlyFile(self.folder / "runs.jsonl")) as file:
             for trajectory in trajectories:
@@ -245,10 +251,16 @@ class Collection:
     async def grade(
         self, model: Settings | None, say: Callable[[str], object], limit: int | None = None
     ) -> list[Grade]:
-        """Grade runs without a grade of the settings' judge, None: the rules; all its grades.
+        """Grades the runs that a judge has not graded yet; returns all its grades.
 
-        Each is written as it comes; ``say`` gets lines of progress, ``limit`` is of new grades.
-        Raises: ConfigError, ModelUnavailable where the model cannot be opened.
+        Each grade is stored at once.
+
+        Args:
+            model: settings with the judge's model; None: the rules.
+            say: gets lines of progress.
+            limit: most new grades; None: all.
+
+        Raises: ConfigError, ModelUnavailable if the model cannot be opened.
         """
         own = open_writer(model, self.folder, Ledger(), "judge") if model else nullcontext()
         with closing(AppendOnlyFile(self.folder / "grades.jsonl")) as file:
