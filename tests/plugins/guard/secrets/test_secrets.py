@@ -93,7 +93,7 @@ def test_value_comes_from_a_variable() -> None:
         ("mail", {}, "MAIL is not set"),
         ("mail", {"MAIL": "abc"}, "fewer than 4"),
         ("mail", {"MAIL": "aaaaaaa"}, "or repeats one"),
-        ("mail", {"MAIL": "secret"}, "part of a secret's name"),
+        ("mail", {"MAIL": "secret"}, "part of the name that replaces"),
         ("mail", {"MAIL": "x\0yzv"}, "nobody can type"),
         ("mail", {"MAIL": "{{secret:other}}"}, "names a secret"),
         ("no name", {"MAIL": VALUE}, "a secret's name is"),
