@@ -69,9 +69,7 @@ class Surroundings:
         self.elements = observation.elements or ()
         self._area = observation.screen.width * observation.screen.height
         self._numbers = {id(element): n for n, element in enumerate(self.elements)}
-        self._texts: dict[int, list[int]] = defaultdict(
-            list
-        )  # by the number of the container, itself included
+        self._texts: dict[int, list[int]] = defaultdict(list)  # by container, itself included
         self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
         for number, element in enumerate(self.elements):
             if element.role in _CONTENT and is_shown(element):

@@ -274,12 +274,7 @@ def _dry_outcome(action_text: str, verdict: str) -> Outcome:
 
 
 def _build_decision(
-    call: GroundedCall,
-    facts: CallFacts,
-    ruling: Ruling,
-    *,
-    word: _Word,
-    dry: bool = False,
+    call: GroundedCall, facts: CallFacts, ruling: Ruling, *, word: _Word, dry: bool = False
 ) -> Decided:
     described = f" ({call.call.description})" if call.call.description else ""
     return Decided(

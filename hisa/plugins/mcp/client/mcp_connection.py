@@ -188,9 +188,7 @@ class Connection:
             for wait in waits:
                 wait.cancel()
         if not self._closing.is_set():
-            self._watch.note(
-                f"ended during the run{self._last_words()}; its tools fail from now on"
-            )
+            self._watch.note(f"ended during the run{self._last_words()}; its tools now fail")
 
     async def _list_tools(self, client: Client) -> list[ListedTool]:
         tools: dict[str, ListedTool] = {}

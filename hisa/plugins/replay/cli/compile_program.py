@@ -61,9 +61,7 @@ def compile_program(
     first = load_run(run, settings.run.folder)
     name = out or re.sub(r"[^a-z0-9]+", "-", first.manifest.task.id.lower()).strip("-")[:40]
     if not NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot name a program: use a-z, 0-9, _, -", fix="-o save-a-note"
-        )
+        raise UsageError(f"{name!r} is not a program name (a-z 0-9 _ -)", fix="-o save-a-note")
     place, part = Path("programs", name), Path("programs", f".{name}.part")
     if place.exists():
         raise UsageError(f"{place} already exists", fix=f"rm -r {place}, or -o NAME")
