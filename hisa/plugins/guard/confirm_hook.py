@@ -166,7 +166,7 @@ def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | No
         )
         return "acts", to_source(screen_actions)
     asks_itself = tool.traits.needs.capabilities >= {"person"}
-    only_looks = tool.traits.reads and tool.trusted  # an MCP server may say so untruly
+    only_looks = tool.traits.reads and tool.trusted  # a package's tool may claim it falsely
     if not tool.uses_machine or only_looks or asks_itself:
         return None
     if tool.always and tool.name == "bash_execution":

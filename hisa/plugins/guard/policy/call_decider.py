@@ -147,7 +147,7 @@ class Decider:
     def _is_shown(self, action: StepAction, observation: Observation) -> bool:
         """Whether a look shows the effect of a call's earlier part: the rest is then judged alone.
 
-        True too if no rule asks for effects.
+        True too if effects do not matter to the rules.
         """
         if not self.policy.judges_effects:
             return True

@@ -75,7 +75,7 @@ def put_border(environment: Environment, emit: Emit) -> SecretEnvironment:
 
 
 def remove_border(environment: Environment, border: SecretEnvironment) -> None:
-    """Give a machine its own methods back; does nothing if its border was not put on it later."""
+    """Give a machine its own methods back; does nothing if `put_border` did not make the border."""
     inside: Any = border.machine
     if isinstance(inside, _Inside):
         own = vars(environment)
