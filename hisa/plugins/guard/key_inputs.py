@@ -39,7 +39,7 @@ _RECALLING = _PASTING.union(
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A button of the pointer at a point; None where the pointer is, if that is not known."""
+    """A button of the pointer at a point; None for the pointer's own place, which is not known."""
 
     at: Point | None
     button: Button

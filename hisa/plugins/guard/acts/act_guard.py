@@ -52,7 +52,7 @@ under the pointer, tabs change their colour."""
 _GLOW = 8
 """Image pixels around the compared box within which the glow of an element ends: chosen by hand."""
 _SIMILAR = 0.9
-"""Structural similarity (SSIM) that the region around a target must keep where no element is known
+"""Structural similarity (SSIM) that the region around a target must keep if no element is known
 (OS-Catalyst, section 3.2)."""
 _PRESSED = 1
 """Image pixels by which the label of a button moves when it is pressed or redrawn."""

@@ -32,7 +32,7 @@ _SECRET_NAME = re.compile(
 
 
 class TypedSecrets:
-    """The values that persons typed in one run and nobody may read; no name stands for them."""
+    """The values that persons typed in one run and nobody may read; none can be used by a name."""
 
     _environment: Environment
     _border: SecretEnvironment | None = None
