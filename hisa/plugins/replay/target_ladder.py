@@ -123,7 +123,7 @@ def focus_is(target: Target, observation: Observation, *, lax: bool = False) -> 
         same = lax or letters(active) == letters(target.name)
         return "" if same else f"the window in front is “{active[:60]}”, not “{target.name[:60]}”"
     known = _known(target, Surroundings(observation), lax=lax)
-    held = f"{focused.role} “{read_name(focused)[:60]}”" if focused else "nothing known"
+    held = f"{focused.role} “{read_name(focused)[:60]}”" if focused else "nothing that is known"
     if not isinstance(known, Missing) and "focused" in known.states:
         window = known.window  # a window behind keeps its focus
         if window == active or window not in {shown.title for shown in observation.windows}:
