@@ -1,1 +1,1 @@
-"""What guards a run: its acts, the policy, a person who is asked, and secrets nobody may see."""
+"""Guards a run: holds its acts to looks, applies the policy, asks a person, keeps secrets."""

@@ -1,4 +1,4 @@
-"""A person is asked before each act and command, also those of a task's set-up and check."""
+"""Asks a person before each act and command, also before those of a task's set-up and check."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ __all__ = ["ConfirmHook", "open_confirm_hook"]
 
 
 class _Questioner:
-    """Asks a person about kinds of things; one that is allowed for the run is asked no more.
+    """Asks a person about kinds of actions; a kind allowed for the run is not asked about again.
 
     Args:
-        ask: gives who is asked; None where nobody can be.
+        ask: returns the function that asks; None if nobody can be asked.
         emit: takes a `Confirmed` for each question.
     """
 
@@ -54,10 +54,10 @@ class _Questioner:
 
 
 class _ConfirmingMachine(WrappedEnvironment):
-    """A machine as a task's set-up and check get it: they act besides the agent, and look freely.
+    """The machine of a task's set-up and check, which also act but may look without a question.
 
     Args:
-        inner: where it is done.
+        inner: the machine itself.
         questioner: asks before each act, command and written file.
     """
 
@@ -79,6 +79,11 @@ class _ConfirmingMachine(WrappedEnvironment):
     ) -> CommandResult:
         """Ask, then run.
 
+        Args:
+            command: a line for the shell, or a program with its arguments.
+            timeout: longest time, in seconds.
+            limit: most characters of each output stream.
+
         Raises:
             ActionRefused: the person said no; nothing was run.
         """
@@ -99,10 +104,10 @@ class _ConfirmingMachine(WrappedEnvironment):
 class ConfirmHook(Hook):
     """Asks a person once before each action that may change the machine.
 
-    One that the person allowed already, as the policy asks them, is not asked about again.
+    An action that the person has allowed already, when the policy asked, is not asked about again.
 
     Args:
-        parts: of the run; its person is looked up at the moment of the question.
+        parts: the parts of the run; the person is looked up when there is a question.
     """
 
     name = "confirm"
@@ -115,7 +120,7 @@ class ConfirmHook(Hook):
         """Whether the settings want a person asked on a machine.
 
         Raises:
-            UsageError: they do, and nobody can be.
+            UsageError: they do, and nobody can be asked.
         """
         if self.name not in needed_hooks(self._parts.settings, environment):
             return False
@@ -133,7 +138,7 @@ class ConfirmHook(Hook):
         return _ConfirmingMachine(environment, self._questioner)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Ask, where it may change the machine and was not allowed by a person yet.
+        """Ask, if the action may change the machine and no person has allowed it yet.
 
         Raises:
             ActionRefused: the person said no; nothing was done.
@@ -153,7 +158,7 @@ class ConfirmHook(Hook):
 
 
 def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | None:
-    """Returns the question about an action; None where it changes nothing on the machine."""
+    """Returns the question about an action; None if it changes nothing on the machine."""
     call, observation = action.call, action.look
     if tool.always and tool.name == "gui_action":
         screen_actions = to_space(
@@ -161,7 +166,7 @@ def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | No
         )
         return "acts", to_source(screen_actions)
     asks_itself = tool.traits.needs.capabilities >= {"person"}
-    only_looks = tool.traits.reads and tool.trusted  # of a stranger's tool that is not believed
+    only_looks = tool.traits.reads and tool.trusted  # a package's tool may claim it falsely
     if not tool.uses_machine or only_looks or asks_itself:
         return None
     if tool.always and tool.name == "bash_execution":
@@ -172,5 +177,5 @@ def _question(tool: BaseTool, action: StepAction) -> tuple[ActionKind, str] | No
 
 
 def open_confirm_hook(parts: HookParts) -> Hook | None:
-    """Returns the hook; None where the settings want nobody asked on any machine."""
+    """Returns the hook; None if the settings want nobody asked on any machine."""
     return ConfirmHook(parts) if may_need("confirm", parts.settings) else None

@@ -1,4 +1,4 @@
-"""The part of an environment that one around another passes on."""
+"""An environment around another, which passes everything on."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ __all__ = ["WrappedEnvironment"]
 
 
 class WrappedEnvironment:
-    """Another one, as far as it changes nothing; see `hisa.protocols.Environment`."""
+    """Passes what its subclasses do not change to an inner environment.
+
+    See `hisa.protocols.Environment`.
+    """
 
     def __init__(self, inner: Environment) -> None:
         self._inner = inner
 
     @property
     def name(self) -> str:
-        """The inner one's."""
+        """That of the inner environment."""
         return self._inner.name
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The inner one's."""
+        """That of the inner environment."""
         return self._inner.capabilities
 
     async def __aenter__(self) -> Self:
@@ -49,7 +52,7 @@ class WrappedEnvironment:
         await self._inner.reset()
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
-        """Pass the end on."""
+        """Pass the end of the run on."""
         if isinstance(self._inner, Concluding):
             await self._inner.conclude(status, message)
 
@@ -58,15 +61,15 @@ class WrappedEnvironment:
         return await self._inner.observe(elements=elements, settle=settle)
 
     async def look_everywhere(self) -> Observation:
-        """Look for what is there."""
+        """Look, also for hidden elements."""
         assert isinstance(self._inner, ReadsHiddenElements), "announced by its capabilities"
         return await self._inner.look_everywhere()
 
     async def hit_test(self, points: Sequence[Point], /) -> HitTest:
-        """The things at points."""
+        """Ask which elements lie at points."""
         assert isinstance(self._inner, HitTester), "announced by its capabilities"
         return await self._inner.hit_test(points)
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """A file of the machine."""
+        """Read a file of the machine."""
         return await self._inner.read_file(path, limit=limit)

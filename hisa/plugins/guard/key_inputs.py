@@ -1,4 +1,4 @@
-"""What pointer and keyboard do in one call: clicks, keys pressed together, and typed text."""
+"""Reads the clicks, the keys pressed together and the typed text of one call."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _RECALLING = _PASTING.union(
     ("up", "down", "tab", "ctrl+r", "ctrl+p", "ctrl+n", "alt+.", "ctrl+y", "ctrl+x", "alt+_"),
     ("ctrl+o", "insert"),
 )
-"""Keys that put text into a terminal which the call does not hold."""
+"""Keys that put text into a terminal that is not part of the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A button of the pointer at a place; None: where the pointer is."""
+    """A button of the pointer at a point; None for the pointer's own place, which is not known."""
 
     at: Point | None
     button: Button
@@ -51,8 +51,8 @@ class Touch:
 class Inputs:
     """Clicks, keys and text of one call.
 
-    ``touches`` are all of it in order. Chords are spelled "ctrl+shift+delete", with the modifiers
-    in the order of the letters; ``typed`` has a line break for Enter.
+    ``touches`` has all of them in order. Chords are spelled "ctrl+shift+delete", with the modifiers
+    in alphabetical order; ``typed`` has a line break for Enter.
     """
 
     touches: list[Touch | Write | str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class Inputs:
 
     @property
     def clicks(self) -> list[tuple[Point | None, Button]]:
-        """The places where a button of the pointer goes down or up."""
+        """The points where a button of the pointer goes down or up."""
         return [(touch.at, touch.button) for touch in self.touches if isinstance(touch, Touch)]
 
     @property
@@ -78,16 +78,16 @@ class Inputs:
 
     @property
     def pastes(self) -> bool:
-        """Whether the clipboard's text is put in."""
+        """Whether the text of the clipboard is pasted."""
         return any(chord in _PASTING for chord in self.chords)
 
 
 def read_inputs(actions: Iterable[Action], *, at: Point | None = None) -> Inputs:
-    """Returns what the actions do, in order.
+    """Returns the clicks, keys and text of some actions, in order.
 
     Args:
-        actions: of one call.
-        at: where the pointer is before them; None: not known.
+        actions: those of one call.
+        at: where the pointer is before them; None if not known.
     """
     inputs, held, down = Inputs(), list[str](), None
     for action in actions:

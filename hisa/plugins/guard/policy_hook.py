@@ -1,7 +1,7 @@
 """The hook by which the policy decides each action of a run.
 
-Nothing of the policy is imported before a run needs it: on a machine that is thrown away, and
-without rules, no run has it.
+Nothing of the policy is imported before a run needs it. On a throw-away machine without rules, no
+run does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class PolicyHook(Hook):
     """Lets an action be done, refuses it, or asks a person, by the rules of the settings.
 
     Args:
-        parts: of the run; its person is looked up at the moment of the question.
+        parts: the parts of the run; the person is looked up when there is a question.
     """
 
     name = "policy"
@@ -41,11 +41,11 @@ class PolicyHook(Hook):
         return None if self._decider is None else self._decider.policy
 
     def applies(self, environment: Environment) -> bool:
-        """Whether rules, limits, a dry run, or the default rules hold on a machine."""
+        """Whether rules, limits, a dry run or the default rules apply to a machine."""
         return self.name in needed_hooks(self._parts.settings, environment)
 
     async def on_start(self, run: Run) -> None:
-        """Read the rules, and what was decided before a run goes on."""
+        """Read the rules, and the decisions from before the run was resumed."""
         from hisa.plugins.guard.policy.call_decider import Decider, open_policy
 
         parts = self._parts
@@ -54,17 +54,17 @@ class PolicyHook(Hook):
         self._decider = Decider(policy, run.environment, find=find, emit=parts.emit, ask=parts.ask)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Decide it.
+        """Decide the action.
 
         Raises:
             ActionRefused: it must not be done.
         """
         assert self._decider is not None, "a run starts before it acts"
         if action.outcome is not None:
-            return  # another hook said what comes of it, and nothing is done
+            return  # another hook gave the outcome, so nothing is done
         await self._decider.decide(action)
 
 
 def open_policy_hook(parts: HookParts) -> Hook | None:
-    """The policy of a run; None where the settings need none on any machine."""
+    """Returns the hook of a run's policy; None if the settings need none on any machine."""
     return PolicyHook(parts) if may_need("policy", parts.settings) else None

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 __all__ = ["STATEMENTS", "parse_bash", "unreadable"]
 
 _LONGEST = 20_000
-"""Characters of a line; so many are parsed in less than a tenth of a second."""
+"""Most characters of a line; so many are parsed in less than a tenth of a second."""
 _ODD = re.compile(r"[^\S \t\n]|[\x00-\x08\x0b-\x1f\x7f\ue000]")
-"""What no command needs: blanks that bash takes for letters, and characters that nobody sees."""
+"""Characters that no command needs: blanks that bash takes for letters, and invisible ones."""
 _JOINED = re.compile(r"[^\s]\\\n[^\s]")
-"""A word that goes on in the next line, which the grammar takes for two."""
+"""A word that goes on in the next line, which the grammar takes for two words."""
 
 STATEMENTS = frozenset(
     {
@@ -35,7 +35,7 @@ STATEMENTS = frozenset(
         "do_group",
     }
 )
-"""Nodes that only steer the commands in them."""
+"""Nodes that only control the commands in them."""
 
 
 @cache
@@ -47,14 +47,14 @@ def _parser() -> Parser:
 
 
 def unreadable(text: str) -> str:
-    """Returns why a text is not parsed; empty where it is."""
+    """Returns why a text is not parsed; empty if it is."""
     if _ODD.search(text):
-        return "it holds a character that no command needs"
+        return "it has a character that no command needs"
     if len(text) > _LONGEST:
         return f"it has more than {_LONGEST:,} characters"
     return "a word goes on in the next line" if _JOINED.search(text) else ""
 
 
 def parse_bash(data: bytes) -> Node:
-    """Returns the root of the tree of some lines; its nodes count bytes."""
+    """Returns the root of the syntax tree of some lines; its offsets are in bytes."""
     return _parser().parse(data).root_node

@@ -1,4 +1,4 @@
-"""A run as a GIF: a card, each step before and after its act, what a person did, the end."""
+"""Draws a run as a GIF: a title, each step before and after its act, a person's acts, the end."""
 
 from __future__ import annotations
 
@@ -39,12 +39,17 @@ Words = Sequence[tuple[str, str, int]]  # texts, their tones, and the most lines
 def write_video(run: Run, say: Callable[[str], None], output: Path | None) -> Path:
     """Write a run as a GIF, and return its path.
 
+    Args:
+        run: the run.
+        say: takes one line on what was left out.
+        output: the file to write, a .gif; None for ``video.gif`` in the run's folder.
+
     Raises:
-        UsageError: it cannot be written, or is to be something else than a .gif.
+        UsageError: the file cannot be written, or its name does not end in .gif.
     """
     path = output or run.folder / "video.gif"
     if path.suffix != ".gif":
-        raise UsageError(f"{str(path)!r}: a video is a GIF", fix="-o FILE.gif")
+        raise UsageError(f"{str(path)!r}: a video is a .gif file", fix="-o FILE.gif")
     film = _Film(run)
     try:
         replace_file(path, _gif(film.frames()))
@@ -56,10 +61,10 @@ def write_video(run: Run, say: Callable[[str], None], output: Path | None) -> Pa
 
 
 def _gif(frames: Frames) -> Iterator[bytes]:
-    """Yields the file piece by piece: two frames are in memory at most."""
+    """Yields the file piece by piece, so that at most two frames are in memory."""
     shown, size = None, 0
     for frame, seconds in frames:
-        if shown is None:  # and it goes on without end
+        if shown is None:  # the header; NETSCAPE2.0 with 0 repeats without end
             yield b"GIF89a" + struct.pack("<HHBBB", *frame.size, 0, 0, 0)
             yield b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
         changed = ImageChops.difference(shown, frame).getbbox() if shown else (0, 0, *frame.size)
@@ -117,7 +122,7 @@ class _Film:
             yield frame, _SECONDS * (1 - _BEFORE)
 
     def _frame(self, words: Words, picture: Image.Image | None = None) -> Image.Image:
-        """A screen above what is said of it, or words alone."""
+        """A frame with a picture above its caption, or with words alone."""
         frame = Image.new("RGB", self.size, _GROUND)
         top = self._below + self._line // 2 if picture else self.size[1] // 4
         if picture is not None:
@@ -151,7 +156,10 @@ def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 
 
 def _draw_marks(picture: Image.Image, record: StepRecord, *, after: bool = False) -> Image.Image:
-    """The picture with what changed, or the clicks and what was chosen; a log has any place."""
+    """The picture with the changed region, or the clicks and the chosen element.
+
+    Coordinates are limited, as a log may hold any.
+    """
     pen, unit = ImageDraw.Draw(picture), picture.width / 960
     boxes = [place.element.box for place in record.places if place.chosen and place.element]
     if after:

@@ -38,11 +38,11 @@ def mcp() -> None:
 @click.option("--env", metavar="KIND", help=_ENV)
 @click.pass_obj
 def serve(settings: Settings, *, env: str | None) -> None:
-    """Serve HiSA to an MCP client over standard input and output: it has tasks done.
+    """Serve HiSA to an MCP client over standard input and output, for tasks of the client.
 
-    Clients get private desktops and nothing else, unless --env names another. Models, budgets,
-    folders and rules are those of the settings; where these want a person asked, there is nobody,
-    and it is not done.
+    Clients get private desktops and nothing else, unless --env names another environment. Models,
+    budgets, folders and rules are those of the settings. If these want a person asked, there is
+    nobody to ask, and the act is not done.
     """
     import asyncio
 
@@ -55,6 +55,6 @@ def serve(settings: Settings, *, env: str | None) -> None:
         environment = settings.environment.model_copy(update={"kind": env})
         settings = settings.model_copy(update={"environment": environment})
     elif settings.environment.family != "desktop":
-        message = f"environment {settings.environment.kind!r} is not offered to clients unasked"
+        message = f"environment {settings.environment.kind!r} is offered to clients only by --env"
         raise UsageError(message, fix=f"hisa mcp serve --env {settings.environment.kind}")
     asyncio.run(serve_client(settings))

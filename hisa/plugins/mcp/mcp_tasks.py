@@ -1,4 +1,4 @@
-"""Runs of tasks for MCP clients: progress by step, and a cancellation that keeps the run."""
+"""Runs tasks for MCP clients: reports each step, and keeps the folder of a cancelled run."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from hisa.text.safe_text import safe_line
 __all__ = ["RunOutcome", "TaskRuns"]
 
 _MOST = 4
-"""Runs at once; each has a desktop, of which one may take 4 GB. Chosen by hand."""
+"""Most runs at once; each has a desktop, which may take 4 GB. Chosen by hand."""
 _LINE = 400
-"""Characters of a step's line: three lines of a wide terminal."""
+"""Most characters of a step's line: three lines of a wide terminal."""
 
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """How a run ended, and where it lies."""
+    """How a run ended, and where its folder is."""
 
     run: str
     """Its name."""
@@ -51,7 +51,7 @@ class TaskRuns:
     """The runs that clients ask for.
 
     Args:
-        settings: of the server, and of each run.
+        settings: those of the server, and of each run.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -68,8 +68,8 @@ class TaskRuns:
     ) -> RunOutcome:
         """Run an agent on a task, on a desktop of its own.
 
-        Takes minutes. Each step is told as progress; a cancellation stops the run, and its folder
-        stays.
+        Takes minutes. Each step is reported as progress; a cancellation stops the run, and its
+        folder is kept.
         """
         most = min(max_steps or self._settings.run.max_steps, self._settings.run.max_steps)
         run = self._settings.run.model_copy(update={"max_steps": most})
@@ -91,7 +91,7 @@ class TaskRuns:
             await self._end(work, telling, lines)
 
     async def close(self) -> None:
-        """Stop every run; each is kept."""
+        """Stop every run; their folders are kept."""
         for work in self._under_way:
             work.cancel()
         if self._under_way:
@@ -103,7 +103,7 @@ class TaskRuns:
         telling: asyncio.Task[None],
         lines: asyncio.Queue[tuple[int, str]],
     ) -> None:
-        """Stop a run that still goes on, as a person would: once, and with its end in its log."""
+        """Stop a run that still goes on, as Ctrl-C would: once, and with its end in its log."""
         with anyio.CancelScope(shield=True):
             if not work.done():
                 work.cancel()
@@ -123,7 +123,7 @@ def _clean_text(text: object) -> str:
 
 @contextmanager
 def _to_client() -> Iterator[None]:
-    """Tell a client what an error of HiSA says, and the change that helps."""
+    """Tell a client the message of an error of HiSA, and the fix."""
     try:
         yield
     except OperatorError as error:
@@ -144,7 +144,7 @@ def _note(event: Event, lines: asyncio.Queue[tuple[int, str]]) -> None:
 
 
 async def _tell(ctx: Context[Any, Any], lines: asyncio.Queue[tuple[int, str]], most: int) -> None:
-    """Tell a client of steps as they are done; it may not have asked for that."""
+    """Report steps to a client as they are done, if it asked for progress."""
     while (line := await lines.get())[0]:
         step, text = line
         try:

@@ -17,16 +17,16 @@ from hisa.version import __version__
 __all__ = ["serve_client"]
 
 _INSTRUCTIONS = """HiSA operates computers through their screens. run_task has an agent do a task on
-a desktop of its own, and tells of each step as progress; cancelling it stops the run, whose folder
+a desktop of its own, and reports each step as progress; cancelling it stops the run, whose folder
 is kept."""
 _WORKS = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=True)
 
 
 async def serve_client(settings: Settings) -> None:
-    """Serve until the client has gone, or a signal comes; the runs are stopped then, and kept.
+    """Serve until the client is gone or a signal comes; then stop the runs, and keep their folders.
 
     Args:
-        settings: the effective ones; clients can only lower the limit of steps.
+        settings: those of all runs; clients can only lower the limit of steps.
     """
     runs = TaskRuns(settings)
     server: MCPServer[object] = MCPServer(

@@ -1,7 +1,7 @@
-"""Shown once, done again without a model: programs made of runs, played with checks.
+"""Makes programs of runs, and plays them without a model and with checks.
 
-A *program* is what a run did, in words that are found again; a *target* what an act is done to, an
-*effect* what it changes. Start with `program_records.py`.
+A *program* is what a run did, in words that are found again on the screen. A *target* is what an
+act is done to, an *effect* what it changes. Start with `program_records.py`.
 """
 
 from hisa.machine.plugins import Command
@@ -15,12 +15,12 @@ RECORD = Command(
 )
 COMPILE = Command(
     "hisa.plugins.replay.cli.compile_program:compile_program",
-    "Make a program of a run, which is done again without a model.",
+    "Make a program of a run, which is repeated without a model.",
     after="record",
 )
 REPLAY = Command(
     "hisa.plugins.replay.cli.replay:replay",
-    "Do a program again, and check every step.",
+    "Repeat a program, and check every step.",
     after="compile",
 )
 SKILL = Command(

@@ -1,7 +1,7 @@
-"""A person's demonstration, read from a run's log: acts with the looks that they were made on.
+"""Reads a person's demonstration from a run's log: acts, each with the look it was decided on.
 
-Each act of a person that had the machine is logged after the look that it was made on. What was
-typed into one field is one act, clicks that follow each other at one place are one double click.
+Each act of a person who had the machine is logged after the look that it was decided on. Text that
+was typed into one field is one act; two clicks in a row at one place are one double click.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ __all__ = ["PERSON", "PersonModel", "has_person", "read_demonstration"]
 
 
 def has_person(run: Run) -> bool:
-    """Whether a person acted in it."""
+    """Whether a person acted in a run."""
     return any(isinstance(e, PersonActed) and e.did == "acted" for e in run.events)
 
 
 def read_demonstration(run: Run) -> list[Atom]:
-    """The acts of the person of a run in order, those that were refused left out."""
+    """Returns a person's acts in a run, in order, without those that were refused."""
     atoms: list[Atom] = []
     for before, actions, after in _acts(run, run.events):
         parts = split(actions)
@@ -58,7 +58,7 @@ def _acts(
     ]
     for number, event in enumerate(events):
         if isinstance(event, PersonActed) and event.did == "acted" and not event.error:
-            if "pyautogui" not in event.text:  # what nobody may read
+            if "pyautogui" not in event.text:  # hidden text, of which only the length is logged
                 continue
             before = next((look for n, look in reversed(looks) if n < number), None)
             after = next((look for n, look in looks if n > number), None)
@@ -66,7 +66,7 @@ def _acts(
 
 
 def _double(first: Atom, second: Atom) -> Atom | None:
-    """Two clicks of one button at one place as one; None: they are two acts."""
+    """Two clicks of one button at one place as a double click; None if they are two acts."""
     if len(first.actions) != 1 or len(second.actions) != 1:
         return None
     first_click, second_click = first.actions[0], second.actions[0]
@@ -92,13 +92,13 @@ def _double(first: Atom, second: Atom) -> Atom | None:
 
 
 class PersonModel(SilentModel):
-    """The name that asks for a planner that waits for a person; it answers nothing itself."""
+    """The model ``person``: it selects the planner that waits for a person, and never answers."""
 
     profile = silent_profile("person")
 
 
 class _Watcher:
-    """A planner that does nothing until a person had the machine, and then says that it is done."""
+    """A planner that waits until a person had the machine, and then ends the run as done."""
 
     _has_waited = False
 
@@ -106,13 +106,19 @@ class _Watcher:
         self._emit = emit
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """A wait while a person has the machine, then the end: a take-over ends the plan."""
+        """Returns a wait once a person takes the machine over, which ends the plan; then the end.
+
+        Args:
+            task: the task of the run, which is not read.
+            observation: the newest look, which is not read.
+            view: its notice says whether a person had the machine.
+        """
         if not self._has_waited and "a person had the machine" not in view.notice:
             self._has_waited = True
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError as error:
-                if not error.args:  # the run is stopped; who takes over says so
+                if not error.args:  # the run is stopped: a take-over gives a reason
                     raise
                 wait = ToolCall("A person shows how it is done.", "wait", {"seconds": 1})
                 return self._emit_plan(wait)
@@ -132,7 +138,14 @@ class PersonKind(PlannerKind):
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings:
-        """See `PlannerKind`: it decides nothing, so that nothing is searched for."""
+        """Returns the settings with elements as the way to see; see `PlannerKind`.
+
+        Args:
+            settings: the section of the settings.
+            profile: the profile of the model, which is not read.
+            lists: whether the planner would get a numbered list; not read.
+            is_named: whether the settings name this kind; not read.
+        """
         return settings.model_copy(update={"sees": "elements"})
 
     def open(self, parts: PlannerParts) -> Planner:

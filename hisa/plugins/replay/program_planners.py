@@ -1,7 +1,8 @@
 """``--model program:FOLDER``, and ``planner.leads``: a stored program acts, then another planner.
 
-For `hisa run --reuse` that planner goes on where the program ends. For `hisa replay --repair` it is
-asked for the step that cannot go on: its act must meet no look-alike, and the step's effects judge.
+For `hisa run --reuse`, that planner goes on where the program ends. For `hisa replay --repair`, it
+is asked for a step that cannot be done: its act must not meet a look-alike, and is judged by the
+effects of the step.
 """
 
 from __future__ import annotations
@@ -32,22 +33,24 @@ from hisa.text.prompt_text import one_line
 from hisa.text.prompts import render
 from hisa.wiring.planner_kind import PlannerParts
 
-__all__ = ["PROGRAM", "FirstProgram", "Mender", "ProgramModel", "fitting_program", "meets_another"]
+__all__ = ["PROGRAM", "FirstProgram", "ProgramModel", "Repairer", "fitting_program"]
+__all__ += ["meets_another"]
 
 _log = logging.getLogger(__name__)
 
 _CALLS, _WAITS = 2, 10
-"""Of the planner for a step that cannot go on; of two seconds each, for what its act comes to."""
+"""Most calls of the planner for a step; most waits, of two seconds, for the effects of its act."""
 
 
 class FirstProgram(Hook):
-    """A planner that plays the stored program that fits a task, then hands on to another for good.
+    """A planner that plays the stored program that fits a task, then hands over to another planner.
 
-    It is a hook of its run, too: the program's calls have their places, which nobody looks for.
+    It is also a hook of its run: it gives the program's calls their places, so that nothing is
+    grounded.
 
     Args:
-        program: its folder, or a folder of programs.
-        planner: does what no program does.
+        program: the folder of a program, or a folder of programs.
+        planner: the planner that goes on after the program, or without one.
 
     Raises:
         UsageError: no second run proved the program.
@@ -72,17 +75,23 @@ class FirstProgram(Hook):
     def _open(self, folder: Path) -> player.ProgramPlayer:
         program = records.read_program(folder)
         if program.proof is None:
-            reason = f"{folder}: no second run proved it, so that it goes before no planner"
+            reason = f"{folder}: no second run proved it, so it cannot go before a planner"
             raise UsageError(reason, fix="hisa compile RUN")
         return player.ProgramPlayer(self._emit, program, folder, self._environment)
 
     async def on_start(self, run: Run) -> None:
-        """See `Hook`: the log gets its notes, and the machine tells what does not show."""
+        """Take the log for notes, and the machine for hidden elements; see `Hook`."""
         self._emit, self._environment = run.log.emit, run.environment
         self._begun, self._player = False, None
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The program's next act, or the other planner's."""
+        """Returns the program's next call, or the other planner's.
+
+        Args:
+            task: the task of the run, by which a program is chosen.
+            observation: the newest look.
+            view: the state; a program begins only if no step was done yet.
+        """
         if not self._begun:
             self._begin(task, view)
         if self._player is None:
@@ -97,19 +106,19 @@ class FirstProgram(Hook):
         return await self._planner.plan(task, observation, replace(view, notice=notice))
 
     async def after_plan(self, step: Step) -> None:
-        """See `Hook`: a program's calls have their places."""
+        """Give the program's calls their places; see `Hook`."""
         player.give_places(step, self._emit)
 
     def _begin(self, task: Task, view: StateView) -> None:
         self._begun = True
         if view.lines:
-            self._note("steps were done before, so that no program goes first")
+            self._note("steps were done before, so no program goes first")
             return
         folder = self._folder
         if not self._is_one:
             fit = fitting_program(task, folder)
             if isinstance(fit, str):
-                self._note(f"no program of {folder} fits, the planner does the task: {fit}")
+                self._note(f"no program in {folder} fits, the planner does the task: {fit}")
                 return
             folder = fit
         self._player = self._open(folder)
@@ -120,7 +129,10 @@ class FirstProgram(Hook):
 
 
 def fitting_program(task: Task, folder: Path) -> Path | str:
-    """The one proved program whose instruction is the task's, but for blanks; else why none is."""
+    """Returns the one proved program with the task's instruction, or why there is none.
+
+    Blanks in the instructions may differ.
+    """
     fitting: list[Path] = []
     for file in sorted(folder.glob("*/program.yaml")):
         try:
@@ -131,13 +143,13 @@ def fitting_program(task: Task, folder: Path) -> Path | str:
         if program.proof and program.instruction.split() == task.instruction.split():
             fitting.append(file.parent)
     if len(fitting) > 1:
-        return f"{', '.join(place.name for place in fitting)} fit it alike"
-    return fitting[0] if fitting else "none that is proved has its words"
+        return f"{', '.join(place.name for place in fitting)} all fit it"
+    return fitting[0] if fitting else "no proved program has its instruction"
 
 
 @dataclass
-class _Mend:
-    """A step that cannot go on: its index, whether it was done, why, and what was done for it."""
+class _Repair:
+    """A step that cannot be done: its index, whether it was executed, the reason, its repair."""
 
     at: int
     was_executed: bool
@@ -145,40 +157,47 @@ class _Mend:
     calls: int = 0
     pending: ProgramStep | None = None
     steps: list[ProgramStep] = field(default_factory=list)
-    stands: bool = True  # whether these may stand in its place, or only before it
+    stands: bool = True  # whether the repair may replace the step, or only go before it
 
 
-class Mender(player.ProgramPlayer):
-    """Plays the program of ``model``, and asks the run's own planner for what cannot go on.
+class Repairer(player.ProgramPlayer):
+    """Plays the program of ``model``, and asks the run's own planner for steps that cannot be done.
 
-    The mended program goes to ``part`` once all of its steps were done.
+    The repaired program is written to ``part`` once all of its steps were done.
     """
 
     def __init__(self, model: str, planner: Planner, *, part: Path, emit: Emit) -> None:
         program, folder = player.open_program(model)
         super().__init__(emit, program, folder)
         self._planner, self._part = planner, part
-        self._mend: _Mend | None = None
+        self._repair: _Repair | None = None
         self._refusal = ""
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The program's next act, or the planner's for a step of it."""
+        """Returns the program's next call, or the planner's for a step that cannot be done.
+
+        Args:
+            task: the task of the run.
+            observation: the newest look.
+            view: the state, with the result of the step before.
+        """
         observation = await self.add_hidden_elements(observation)
-        call = self._judge_mend(observation, view) or self.decide(observation, view)
+        call = self._judge_repair(observation, view) or self.decide(observation, view)
         if call.tool == "infeasible" and not self._refusal:
             was_executed = call.thought.startswith(player.UNKNOWN) and not self._awaits_next(
                 observation
             )
-            mend = self._mend = self._mend or _Mend(self.at - was_executed, was_executed)
-            if mend.calls < _CALLS:
-                mend.calls, mend.reason = mend.calls + 1, one_line(call.thought.split(": ", 2)[-1])
-                return await self._ask_planner(mend, task, observation, view)
+            repair = self._repair = self._repair or _Repair(self.at - was_executed, was_executed)
+            if repair.calls < _CALLS:
+                repair.calls += 1
+                repair.reason = one_line(call.thought.split(": ", 2)[-1])
+                return await self._ask_planner(repair, task, observation, view)
         if call.tool == "termination" and self._program != records.read_program(self._folder):
             records.write_program(self._program, self._part)
         return self.announce(call)
 
     def _awaits_next(self, observation: Observation) -> bool:
-        """Whether nothing is lacking of the step before but what the next one is done to."""
+        """Whether the step before lacks no effects but those on targets of the next step."""
         if self._last_step is None or self.at >= len(self._program.steps):
             return False
         names = {(target.role, target.name) for target in self._program.steps[self.at].targets}
@@ -188,15 +207,15 @@ class Mender(player.ProgramPlayer):
         )
 
     async def _ask_planner(
-        self, mend: _Mend, task: Task, observation: Observation, view: StateView
+        self, repair: _Repair, task: Task, observation: Observation, view: StateView
     ) -> ToolCall:
         self._waits = 0
-        self._note(f"the planner is asked for step {mend.at + 1}: {mend.reason}")
-        step = self._program.steps[mend.at]
+        self._note(f"the planner is asked for step {repair.at + 1}: {repair.reason}")
+        step = self._program.steps[repair.at]
         gui = step.tool == "gui_action"
         act = re.sub(r"\([\d., ]+", "(", step.action) if gui else f"{step.tool} {step.action}"
         instruction = render(
-            "mend_step", program=self._program, mend=mend, step=step, act=act[:300]
+            "mend_step", program=self._program, mend=repair, step=step, act=act[:300]
         )
         repair_task = replace(task, instruction=instruction)
         newest = StateView(steps=view.steps[-1:], lines=view.lines[-1:], output=view.output)
@@ -204,13 +223,13 @@ class Mender(player.ProgramPlayer):
         if call.tool == "gui_action" and not call.following:
             return call
         if call.tool in ("wait", "termination"):
-            return self.announce(self._wait("what the step was to come to is looked for"))
+            return self.announce(self._wait("looking for the effects of the step"))
         answer = one_line(f"{call.tool} {call.input}")[:200]
-        self._refusal = f"{mend.reason}; the planner: {answer}"
-        return self.announce(self._halt(mend, self._refusal))
+        self._refusal = f"{repair.reason}; the planner: {answer}"
+        return self.announce(self._halt(repair, self._refusal))
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """See `Hook`: the planner's act meets no look-alike.
+        """Refuse a planner's act on a look-alike; see `Hook`.
 
         The whole call is judged, before its first press.
 
@@ -221,19 +240,19 @@ class Mender(player.ProgramPlayer):
             await self._allow(action.full_call, action.full_call.target_look or step.look)
 
     async def _allow(self, call: GroundedCall, observation: Observation) -> None:
-        mend = self._mend
-        if mend is None or call.call.tool != "gui_action":
+        repair = self._repair
+        if repair is None or call.call.tool != "gui_action":
             return
-        old = self._program.steps[mend.at]
+        old = self._program.steps[repair.at]
         try:
             new = self._build_step(call, observation)
             another, stands = meets_another(old, new, observation)
             if another:
-                raise ActionRefused(f"{mend.reason}; what the planner acts on: {another}")
+                raise ActionRefused(f"{repair.reason}; the planner's target: {another}")
         except ActionRefused as error:
             self._refusal = str(error)
             raise
-        mend.pending, mend.stands = new, mend.stands and stands
+        repair.pending, repair.stands = new, repair.stands and stands
 
     def _build_step(self, call: GroundedCall, observation: Observation) -> ProgramStep:
         actions = to_space(
@@ -243,64 +262,64 @@ class Mender(player.ProgramPlayer):
             target_at(place, observation, call.call.description) for place in points(actions)
         ]
         if None in targets:
-            raise ActionRefused("no element is known at the place that the planner acts on")
+            raise ActionRefused("no element is known where the planner acts")
         focused = None if targets else focused_element(observation)
         focus = target_of(focused, observation) if focused else None
         known = tuple(target for target in targets if target)
         return ProgramStep(action=to_source(actions), targets=known, focus=focus)
 
-    def _judge_mend(self, observation: Observation, view: StateView) -> ToolCall | None:
-        """A wait or an end that a mend still needs; None: the program goes on."""
-        mend = self._mend
-        if mend is None or self._refusal:
-            return self._halt(mend, self._refusal) if mend else None
+    def _judge_repair(self, observation: Observation, view: StateView) -> ToolCall | None:
+        """A wait or an end that a repair still needs; None if the program goes on."""
+        repair = self._repair
+        if repair is None or self._refusal:
+            return self._halt(repair, self._refusal) if repair else None
         newest = view.lines[-1].rpartition("Result: ")[2] if view.lines else ""
-        failed = mend.pending is not None and newest.startswith("Failed")
-        mend.steps += [mend.pending] if mend.pending and not failed else []
-        mend.pending, step = None, self._program.steps[mend.at]
-        ahead = (
-            _edit_program(self._program, mend, mend.steps, replaces=True) if mend.steps else None
-        )
-        reason = player.lacking(ahead.steps[self._behind(mend) - 1] if ahead else step, observation)
-        looked_for = not mend.was_executed and step.tool == "gui_action"
-        places = self._places(step, observation) if looked_for else Missing(mend.reason)
+        failed = repair.pending is not None and newest.startswith("Failed")
+        repair.steps += [repair.pending] if repair.pending and not failed else []
+        repair.pending, step = None, self._program.steps[repair.at]
+        new = repair.steps
+        ahead = _edit_program(self._program, repair, new, replaces=True) if new else None
+        last_step = ahead.steps[self._behind(repair) - 1] if ahead else step
+        reason = player.lacking(last_step, observation)
+        looked_for = not repair.was_executed and step.tool == "gui_action"
+        places = self._places(step, observation) if looked_for else Missing(repair.reason)
         lost = places.reason if isinstance(places, Missing) else ""
-        if not reason and mend.stands and (step.effects or (mend.steps and lost)):
-            return self._take(mend, replaces=True)
+        if not reason and repair.stands and (step.effects or (repair.steps and lost)):
+            return self._take(repair, replaces=True)
         if not lost:
-            return self._take(mend, replaces=False)
-        halt_reason = (reason if mend.steps or mend.was_executed else lost) or lost
+            return self._take(repair, replaces=False)
+        halt_reason = (reason if repair.steps or repair.was_executed else lost) or lost
         if failed or self._waits >= _WAITS:
-            return self._halt(mend, newest if failed else halt_reason)
+            return self._halt(repair, newest if failed else halt_reason)
         return self._wait(halt_reason)
 
-    def _behind(self, mend: _Mend) -> int:
-        return mend.at + mend.was_executed + len(mend.steps)
+    def _behind(self, repair: _Repair) -> int:
+        return repair.at + repair.was_executed + len(repair.steps)
 
-    def _halt(self, mend: _Mend, reason: str) -> ToolCall:
+    def _halt(self, repair: _Repair, reason: str) -> ToolCall:
         return self._end(
-            player.UNKNOWN if mend.was_executed or mend.steps else player.HALTED,
-            mend.at + 1,
+            player.UNKNOWN if repair.was_executed or repair.steps else player.HALTED,
+            repair.at + 1,
             reason,
         )
 
-    def _take(self, mend: _Mend, *, replaces: bool) -> ToolCall | None:
-        """Put the planner's acts into the program, which goes on behind them."""
-        new = self._loosen_targets(mend)
-        self._mend, self._last_step, self._waits, self._again = None, None, 0, 0
-        self.at = self._behind(mend)
-        if not new and (mend.was_executed or not replaces):
+    def _take(self, repair: _Repair, *, replaces: bool) -> ToolCall | None:
+        """Put the planner's acts into the program, which goes on after them."""
+        new = self._loosen_targets(repair)
+        self._repair, self._last_step, self._waits, self._again = None, None, 0, 0
+        self.at = self._behind(repair)
+        if not new and (repair.was_executed or not replaces):
             return None
-        self._note(f"step {mend.at + 1} is mended")
-        edited = _edit_program(self._program, mend, new, replaces=replaces)
-        line = f"step {mend.at + 1}: {mend.reason[:300]}"
+        self._note(f"step {repair.at + 1} is repaired")
+        edited = _edit_program(self._program, repair, new, replaces=replaces)
+        line = f"step {repair.at + 1}: {repair.reason[:300]}"
         self._program = edited.model_copy(update={"repaired": (*edited.repaired, line)})
         return None
 
-    def _loosen_targets(self, mend: _Mend) -> Sequence[ProgramStep]:
-        """The planner's acts with marks for what may be any in the row of the step's target."""
+    def _loosen_targets(self, repair: _Repair) -> Sequence[ProgramStep]:
+        """The planner's acts, with the marks that the step's target has for texts that may vary."""
         old_texts = {
-            text for target in self._program.steps[mend.at].targets for text in target.beside
+            text for target in self._program.steps[repair.at].targets for text in target.beside
         }
 
         def loosen(target: Target) -> Target:
@@ -311,7 +330,7 @@ class Mender(player.ProgramPlayer):
 
         return [
             step.model_copy(update={"targets": tuple(map(loosen, step.targets))})
-            for step in mend.steps
+            for step in repair.steps
         ]
 
     def _note(self, text: str) -> None:
@@ -319,16 +338,21 @@ class Mender(player.ProgramPlayer):
 
 
 def meets_another(old: ProgramStep, new: ProgramStep, observation: Observation) -> tuple[str, bool]:
-    """Returns why an act must not be done for a step, or "", and if it may stand in its place.
+    """Returns why an act must not be done for a step, or "", and whether it may replace the step.
 
-    One that may not may come before the step, such as the click that closes a banner.
+    An act that may not replace it may go before it, such as the click that closes a banner.
+
+    Args:
+        old: the step of the program.
+        new: the planner's act, as a step.
+        observation: the look on which the act would be done, with elements.
     """
     if (text := _join_typed_text(new)) and text != _join_typed_text(old):
         return f"it types “{text[:60]}”, and the step does not", False
     old_target = next(iter(old.targets or ([old.focus] if old.focus else [])), Target(role=""))
     beside, stands = ", ".join(old_target.beside[:3]), True
     if beside and not new.targets:
-        return f"keys alone do not tell that it is what stands beside {beside}", False
+        return f"keys alone do not show that they are for what is beside {beside}", False
     for target in new.targets:
         match = find_target(target, observation, None)
         if isinstance(match, Missing):
@@ -340,7 +364,7 @@ def meets_another(old: ProgramStep, new: ProgramStep, observation: Observation) 
         if not same and (entry or target.name == old_target.name):
             texts = ", ".join(target.beside[:3]) or "nothing"
             thing = f"{target.role} “{target.name}” beside {texts}"
-            return f"{thing} is not what stood beside {beside or 'nothing'}", False
+            return f"{thing} is not what was beside {beside or 'nothing'}", False
         stands &= same
     return "", stands
 
@@ -358,23 +382,23 @@ def _join_typed_text(step: ProgramStep) -> str:
 
 
 def _edit_program(
-    program: Program, mend: _Mend, new: Sequence[ProgramStep], *, replaces: bool
+    program: Program, repair: _Repair, new: Sequence[ProgramStep], *, replaces: bool
 ) -> Program:
-    """The program with acts in a step's place, or before it; behind it, where it was done.
+    """The program with acts in place of a step, or before it; after it, if it was executed.
 
-    The last one in its place has to come to what it came to, under the name of what it acted on.
+    The last act in place of a step must have the step's effects, on the target of the new act.
     """
-    at, steps = mend.at, list(program.steps)
+    at, steps, was_executed = repair.at, list(program.steps), repair.was_executed
     old = steps[at]
     if new and replaces:
         update = {"purpose": old.purpose, "effects": old.effects}
         new = [*new[:-1], new[-1].model_copy(update=update)]
-        executed_steps = [old.model_copy(update={"effects": ()})] if mend.was_executed else []
+        executed_steps = [old.model_copy(update={"effects": ()})] if was_executed else []
         steps[at : at + 1] = [*executed_steps, *new]
     else:
-        steps[at : at + (replaces and not mend.was_executed)] = new
+        steps[at : at + (replaces and not was_executed)] = new
     tree = program.model_copy(update={"steps": tuple(steps)}).model_dump(mode="json")
-    if new and replaces and not mend.was_executed and len(old.targets) == len(new[-1].targets) == 1:
+    if new and replaces and not was_executed and len(old.targets) == len(new[-1].targets) == 1:
         old_target, new_target = (
             step.targets[0].model_dump(mode="json") for step in (old, new[-1])
         )
@@ -383,7 +407,7 @@ def _edit_program(
 
 
 def _rename_targets(tree: Any, old_target: Mapping[str, Any], new_target: Mapping[str, Any]) -> Any:
-    """Steps with another target wherever the very same was meant, and its name in effects."""
+    """Replace a target wherever a tree of steps has the same one, and its name in effects."""
     if isinstance(tree, list):
         return [_rename_targets(part, old_target, new_target) for part in tree]
     if not isinstance(tree, dict):
@@ -398,7 +422,7 @@ def _rename_targets(tree: Any, old_target: Mapping[str, Any], new_target: Mappin
 
 
 class ProgramModel(SilentModel):
-    """The name that asks for `ProgramPlayer`; it answers nothing itself.
+    """The model ``program:FOLDER``: it selects the `ProgramPlayer`, and never answers.
 
     Raises:
         UsageError: there is no such program.
@@ -412,7 +436,7 @@ class ProgramModel(SilentModel):
 
 
 class ProgramKind(ElementsKind):
-    """``planner.kind = "program"``: needs a screen that tells its elements."""
+    """``planner.kind = "program"``: needs a machine that lists the elements of its screen."""
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns a player for one run."""
@@ -420,13 +444,17 @@ class ProgramKind(ElementsKind):
         return player.ProgramPlayer(parts.emit, program, folder, parts.environment)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
-        """See `PlannerKind`.
+        """Returns a planner that begins with a program; see `PlannerKind`.
 
-        Returns a `Mender` where ``text`` ends with "#mend:FOLDER", else a `FirstProgram`.
+        Args:
+            parts: the parts of the run.
+            planner: the run's own planner.
+            text: a program, or a folder of programs. With "#mend:FOLDER" at its end, a `Repairer`
+                repairs the program into that folder; else a `FirstProgram` plays it.
         """
-        program, mends, part = text.rpartition("#mend:")
-        if mends:
-            return Mender(program, planner, part=Path(part), emit=parts.emit)
+        program, mark, part = text.rpartition("#mend:")
+        if mark:
+            return Repairer(program, planner, part=Path(part), emit=parts.emit)
         return FirstProgram(text, planner)
 
 

@@ -1,8 +1,8 @@
 """A planner that does what a program says, and asks no model.
 
-Before each step the step before is looked at: what it changed once must have changed again. Then
-the targets are found, and known from their like, before anything is done. Where either fails for
-longer than 20 seconds, the run ends and says which.
+Before each step, the effects of the previous one are checked: what it changed once must have
+changed again. Then the targets are found, and told from look-alikes, before anything is done. If
+either fails for longer than 20 seconds, the run ends and says which.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ __all__ = ["HALTED", "REFUSED", "UNKNOWN", "ProgramPlayer", "give_places", "hold
 __all__ += ["open_program"]
 
 HALTED, UNKNOWN, REFUSED = "halted before effect", "effect unknown", "refused by policy"
-"""How a player's word that it cannot go on begins: nothing of the step was done, or it was, or a
-rule or a person said no to it."""
+"""How a player's message that it cannot go on begins: nothing of the step was done, or it was done,
+or a rule or a person refused it."""
 _NO = r"the policy refuses this|this needs a person's word|a person refused this"
 _UNDONE = re.compile(rf"Failed\. (({_NO}|not done again).*?)(\. Nothing was done.*)?$", re.DOTALL)
-"""The result of an act that was not made, and will not be the next time either."""
+"""The result of an act that was not done, and would not be the next time either."""
 _WAIT, _WAITS, _UNPROVED = 2, 10, 2
-"""Seconds of a wait, how many a step may take, and how many where its effects are not proved."""
+"""Seconds of a wait; most waits of a step; most waits if the program is not proved."""
 _NOTHING = ("No visible change", "Failed")
-"""How the result of an act begins that may not have happened."""
-_AGAIN = 2  # times that a step is done again of which the guard says that nothing was done
+"""The beginnings of the result of an act that may not have happened."""
+_AGAIN = 2  # times that a step is tried again if the guard says that nothing was done
 _RING = frozenset({"checked", "selected", "expanded", "pressed", "collapsed", "indeterminate"})
 
 
 def open_program(model: str) -> tuple[Program, Path]:
-    """The program that a model plays, and its folder."""
+    """Returns the program that a model's name means, and its folder."""
     folder = Path(model.removeprefix("program:")).expanduser()
     return read_program(folder), folder
 
@@ -55,7 +55,7 @@ def open_program(model: str) -> tuple[Program, Path]:
 class ProgramPlayer(Hook):
     """A planner that does the steps of a program, one after the other.
 
-    As a hook of its run it gives its calls their places, so that nothing is searched for.
+    As a hook of its run it gives its calls their places, so that nothing is grounded.
     """
 
     name = "program"
@@ -65,10 +65,10 @@ class ProgramPlayer(Hook):
     ) -> None:
         self._emit, self._program, self._folder = emit, program, folder
         self._environment = environment
-        self.at = 0  # the step that comes next, which is how many were done
+        self.at = 0  # the index of the next step, which is the number of steps done
         self._last_step: ProgramStep | None = None  # the one whose effects are still to be seen
         self._waits = self._again = 0
-        self._unseen = ""  # the result of the step before, where nothing tells that it happened
+        self._unseen = ""  # the result of the step before, if nothing shows that it happened
 
     @property
     def name_of_program(self) -> str:
@@ -76,44 +76,49 @@ class ProgramPlayer(Hook):
         return self._program.name
 
     async def on_start(self, run: Run) -> None:
-        """See `Hook`: the log gets its notes, and the machine tells what does not show."""
+        """Take the log for notes, and the machine for hidden elements; see `Hook`."""
         self._emit, self._environment = run.log.emit, run.environment
 
     async def after_plan(self, step: Step) -> None:
-        """See `Hook`: its own calls have their places.
+        """Give the program's calls their places; see `Hook`.
 
         Raises:
-            NotFound: one lies outside the picture.
+            NotFound: a place is outside the picture.
         """
         give_places(step, self._emit)
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next act, a wait, or the end.
+        """Returns the next act, a wait, or the end.
+
+        Args:
+            task: the task of the run, which is not read.
+            observation: the newest look, with elements.
+            view: the state, with the result of the step before.
 
         Raises:
-            ModelUnavailable: another process began to play it.
+            ModelUnavailable: the run was resumed, and a program is played from its start.
         """
         if view.lines and not (self.at or self._waits):
             raise ModelUnavailable("a program is played from its start", fix="hisa replay")
         return self.announce(self.decide(await self.add_hidden_elements(observation), view))
 
     async def add_hidden_elements(self, observation: Observation) -> Observation:
-        """The look, with what does not show where something was to go by the step before."""
+        """Returns the look, with hidden elements if the step before was to remove something."""
         effects = self._last_step.effects if self._last_step is not None else ()
         went = any(effect.what == "went" for effect in effects)
         return await with_hidden(self._environment, observation) if went else observation
 
     def decide(self, observation: Observation, view: StateView) -> ToolCall:
-        """The next act, a wait, or the end, which nobody is told of yet."""
+        """Returns the next act, a wait, or the end, which is not logged yet."""
         return self._settle(observation, view) or self._next(observation)
 
     def announce(self, call: ToolCall) -> ToolCall:
-        """Write down that this is the step's call; returns it as a program's."""
+        """Log the call of the step; returns it, marked as a program's."""
         self._emit(build_planned_event(call))
         return replace(call, by_program=True)
 
     def _settle(self, observation: Observation, view: StateView) -> ToolCall | None:
-        """A wait or an end that the step before still needs; None: nothing."""
+        """A wait or an end that the step before still needs; None if it needs nothing."""
         step = self._last_step
         if step is None:
             return None
@@ -138,10 +143,10 @@ class ProgramPlayer(Hook):
         return None
 
     def _next(self, observation: Observation) -> ToolCall:
-        """The next step where its targets are there; a wait, or the end."""
+        """The next step if its targets are there; else a wait, or the end."""
         if self.at >= len(self._program.steps):
             summary = all_of(self.at, "step", "was done", "were done").capitalize()
-            summary += " and came to what they came to before." if self._program.proof else "."
+            summary += ", with the same effects as before." if self._program.proof else "."
             return ToolCall(summary, "termination", {"summary": summary})
         step = self._program.steps[self.at]
         thought = step.purpose or f"Step {self.at + 1} of {self._program.name}."
@@ -158,7 +163,7 @@ class ProgramPlayer(Hook):
             return self._end(HALTED, self.at + 1, places.reason)
         if any(_is_so_already(step, target.element) for target in places):
             self.at, self._waits = self.at + 1, 0
-            self._emit(Noted(where="replay", text=f"step {self.at} is left out: it is so already"))
+            self._emit(Noted(where="replay", text=f"step {self.at} is skipped: it is so already"))
             return self._next(observation)
         self._go(step)
         left = iter([target.point for target in places])
@@ -171,11 +176,11 @@ class ProgramPlayer(Hook):
         )
 
     def _places(self, step: ProgramStep, observation: Observation) -> list[TargetMatch] | Missing:
-        """The targets of a step's action on this look, or why it goes nowhere."""
+        """The matches of a step's targets on this look, or why they are missing."""
         recorded = points(parse(step.action))
         if len(recorded) != len(step.targets):
             return Missing("the program does not say what it acts on")
-        lax = self._program.proof is None  # the second run tells which figures stay
+        lax = self._program.proof is None  # the second run shows which numbers stay
         if step.focus is not None and (reason := focus_is(step.focus, observation, lax=lax)):
             return Missing(reason)
         places: list[TargetMatch] = []
@@ -204,17 +209,17 @@ class ProgramPlayer(Hook):
 
 
 def give_places(step: Step, emit: Emit) -> None:
-    """Give a program's call its places, so that nothing is searched for; others are left alone.
+    """Give a program's call its places, so that nothing is grounded; leaves other calls alone.
 
     Raises:
-        NotFound: one lies outside the picture.
+        NotFound: a place is outside the picture.
     """
     if step.call is not None and step.call.by_program:
         step.grounded = take_pixels(step.call, step.look, emit=emit)
 
 
 def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
-    """Whether a target has the states already that a click is to give it, and would take away."""
+    """Whether a target already has the states that a click is to give it, and would undo."""
     states = [effect for effect in step.effects if effect.what == "states"]
     return element is not None and any(
         _is_effect_target(effect, element) and element.states & _RING == {*effect.value.split()}
@@ -223,11 +228,11 @@ def _is_so_already(step: ProgramStep, element: Element | None) -> bool:
     )
 
 
-# ---------------------------------------------------------------- what a step came to
+# ---------------------------------------------------------------- the effects of a step
 
 
 def holds(effect: Effect, observation: Observation) -> bool:
-    """Whether a look shows what a step was to change."""
+    """Whether a look shows the effect of a step."""
     if effect.what == "window":
         title = observation.active.title if observation.active is not None else ""
         return letters(title) == letters(effect.value)
@@ -251,10 +256,7 @@ def _is_effect_target(effect: Effect, element: Element) -> bool:
 
 
 def lacking(step: ProgramStep, observation: Observation) -> str:
-    """Returns what a step was to change and did not; empty: nothing.
-
-    It tells only what the look tells.
-    """
+    """Returns which effect of a step is missing, as far as the look shows; empty if none is."""
     missing = next((effect for effect in step.effects if not holds(effect, observation)), None)
     return (
         _unlike_typed(step, observation)
@@ -277,10 +279,10 @@ def _effect_in_words(effect: Effect, observation: Observation) -> str:
 
 
 def _unlike_typed(step: ProgramStep, observation: Observation) -> str:
-    """Returns how what a field reads differs from what was typed into it; empty: it is the same.
+    """Returns how the text of a field differs from what was typed; empty if it is the same.
 
-    Fields that were typed into are known by the keyboard; windows behind keep theirs. Passwords
-    are never read.
+    The field is the one with the focus in the window in front, as windows behind keep their own.
+    Passwords are never read.
     """
     if step.tool != "gui_action":
         return ""

@@ -1,4 +1,4 @@
-"""The second run of a program: on a clean machine, with its end held against the first one's."""
+"""Proves a program by a second run on a clean machine, whose end is compared with the first's."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ async def prove(
     *,
     agree: Callable[[list[str]], bool],
 ) -> Program:
-    """Play it once more from a clean machine; returns it with what both runs agree on.
+    """Plays a program once more on a clean machine; returns it with what both runs agree on.
 
     Args:
-        program: as it lies in ``place``.
+        program: the program in ``place``.
         place: its folder.
-        settings: as for a run.
-        agree: asks a person whether what changed is what is meant, where the task has no check.
+        settings: the settings, as for a run.
+        agree: if the task has no check, asks a person whether the listed changes are wanted.
 
     Raises:
-        UsageError: the second run did not come to the same end, or nobody agreed to it.
+        UsageError: the second run did not come to the same end, or the person did not agree.
     """
     if not settings.environment.throw_away:
         reason = f"{settings.environment.kind!r} keeps what is done to it"
@@ -74,7 +74,7 @@ def _build_proof_error(played: PlayResult) -> UsageError:
 async def _by_effects(
     program: Program, place: Path, settings: Settings, agree: Callable[[list[str]], bool]
 ) -> tuple[Program, PlayResult]:
-    """Play it between two readings of what the machine keeps; what changed becomes the check."""
+    """Play it between two readings of files and settings; what changed becomes the check."""
     task = TaskRecord.model_validate(dict(program.task)).task()
     async with open_environment(settings.environment) as environment:
         await environment.reset()
@@ -90,11 +90,11 @@ async def _by_effects(
         checks = check_of(Effect(id=program.name, changes=tuple(changes), triples=(0,)))
         if isinstance(checks, str):
             raise UsageError(
-                f"nothing tells that it was done: {checks}",
+                f"nothing shows that it was done: {checks}",
                 fix="hisa run task.yaml, with a check in it, and compile that run",
             )
         if not agree([_words(change) for change in changes]):
-            raise UsageError("nobody said that this is what is meant; not stored", fix="--yes")
+            raise UsageError("nobody confirmed this result; not stored", fix="--yes")
         tree = {
             "id": task.id,
             "instruction": task.instruction,
@@ -113,7 +113,7 @@ async def _by_effects(
 
 
 def _own(change: Change) -> bool:
-    """Whether it is a trace that programs leave of themselves: caches, lists of recent files."""
+    """Whether a change is a trace that any program leaves: caches, lists of recent files."""
     return bool(re.search(r"/\.(cache|local/share/recently|dbus)|lock|~$", change.fact.place))
 
 
@@ -123,10 +123,10 @@ def _words(change: Change) -> str:
 
 
 def intersect_programs(first: Program, second: Program) -> Program:
-    """The first program with what both have.
+    """Returns the first program with only the effects and texts that both programs have.
 
     Raises:
-        UsageError: they have other steps, or an act is told by what only one of them had.
+        UsageError: their steps differ, or nothing that both have identifies a target.
     """
     if len(first.steps) != len(second.steps):
         counts = f"{len(first.steps)} and {len(second.steps)}"
@@ -155,7 +155,7 @@ def _target(first: Target, second: Target) -> Target:
     ordered = (first.nth, first.alike) == (second.nth, second.alike)
     several = max(first.alike, second.alike) > 1
     if several and set(beside) <= {OTHERS} and (beside or not ordered):
-        reason = f"nothing that stays tells {words} from its like"
+        reason = f"nothing that both runs have tells {words} from its look-alikes"
         raise UsageError(reason, fix="hisa compile RUN")
     update = {
         part: type(getattr(first, part))()
@@ -166,18 +166,18 @@ def _target(first: Target, second: Target) -> Target:
 
 
 def _focus(first: Target | None, second: Target | None) -> Target | None:
-    """The place of keys: a window, where one of the runs knew no more."""
+    """The target of keys: a window if one of the runs knew no more."""
     if first is None or second is None:
         return first or second
     windows = [target for target in (first, second) if target.role == WINDOW]
     if len({letters(target.name) for target in windows}) > 1:
         titles = ", ".join(f"“{target.name[:60]}”" for target in windows)
-        raise UsageError(f"the same keys go to other windows: {titles}", fix="hisa compile RUN")
+        raise UsageError(f"the same keys go to different windows: {titles}", fix="hisa compile RUN")
     return windows[0] if windows else _target(first, second)
 
 
 def _beside(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Texts of a row that both have; other figures in one may be any, and so may other texts."""
+    """The texts of a row that both runs have, with marks for numbers and texts that may vary."""
     shared = [text for text in first if text in second]
     bare = set(map(figureless, second))
     loose = (figureless(text) for text in first if text not in shared and figureless(text) != text)

@@ -1,6 +1,6 @@
-"""A program: what was done once, written down so that it can be read, checked and done again.
+"""The records of a program: what was done once, to be read, checked and repeated.
 
-A *target* is told by what stays of it: role, name, what holds it, what stands in its row. An
+A *target* is known by what stays the same: role, name, its containers, the texts of its row. An
 *effect* is what a step changed on the screen, and must change again. All of it is YAML.
 """
 
@@ -30,13 +30,13 @@ class _Record(BaseModel):
 
 
 class Target(_Record):
-    """An element as it was: enough to know it again, and to know another one from it.
+    """An element as it was: enough to find it again, and to tell it from others.
 
-    ``within`` names what holds it, outermost first; ``beside`` are the texts of its row or dialog,
-    by which it is told from ``alike`` others of the same role and name (`surroundings.says`);
-    ``nth`` is its place among those. ``dialog`` says whether a dialog holds it.
-    ``box`` is in pixels of the screen that the program was made on. ``words`` describe it for a
-    grounder.
+    ``within`` names its containers, outermost first. ``alike`` is the number of elements with the
+    same role and name, and ``nth`` its index among these. ``beside`` are the texts of its row or
+    dialog, which tell it from the others (`surroundings.says`). ``dialog`` says whether it is in a
+    dialog. ``box`` is in pixels of the screen that the program was made on. ``words`` describe it
+    for a grounder.
     """
 
     role: Text
@@ -54,21 +54,21 @@ class Target(_Record):
 
 
 class Effect(_Record):
-    """What a step changes: an element comes, goes, or has this value or these states; a window."""
+    """What a step changes: an element comes, goes, gets a value or states; or the active window."""
 
     what: Literal["came", "went", "value", "states", "window"]
     role: str = ""
     name: Text = ""
-    value: Text = ""  # of "value"; the states that it has by then, joined by blanks; a title
+    value: Text = ""  # a value; states, joined by blanks; the title of a window
 
 
 class ProgramStep(_Record):
-    """One action, what it is done to, why, and what must come of it.
+    """One action, its targets, its purpose, and the effects that it must have.
 
-    ``action`` is PyAutoGUI source whose place is that of the target on the screen of ``Program``,
-    or a command or tool's input where ``tool`` is not "gui_action". ``targets`` has one for each
-    place of the action; ``focus`` is what had the keyboard where it has none. ``risk`` says what it
-    deletes, sends or runs.
+    ``action`` is PyAutoGUI source with points on the screen of the `Program`; if ``tool`` is not
+    "gui_action", it is the command or the tool's input. ``targets`` has one for each point of the
+    action. If it has no point, ``focus`` is what had the keyboard. ``risk`` says what it deletes,
+    sends or runs.
     """
 
     action: Any
@@ -81,7 +81,7 @@ class ProgramStep(_Record):
 
 
 class Proof(_Record):
-    """The second run that a program is stored after. ``by`` tells what its end was judged by."""
+    """The second run, after which a program is stored; ``by`` says what judged its end."""
 
     run: str
     by: Literal["check", "effects"]
@@ -89,7 +89,7 @@ class Proof(_Record):
 
 
 class Program(_Record):
-    """What was done once. ``screen`` is in pixels, ``task`` a `hisa.runs.manifest.TaskRecord`."""
+    """A program; ``screen`` is in pixels, ``task`` a `hisa.runs.manifest.TaskRecord`."""
 
     format: Literal["hisa program 1"] = "hisa program 1"
     name: str = Field(pattern=rf"^{NAME.pattern}$")
@@ -103,10 +103,10 @@ class Program(_Record):
 
 
 def read_program(place: Path) -> Program:
-    """The program of a folder.
+    """Returns the program in a folder.
 
     Raises:
-        UsageError: there is none, or it is damaged; names the place in it.
+        UsageError: there is none, or it is damaged; the message says where.
     """
     file = place / "program.yaml"
     try:
@@ -120,12 +120,12 @@ def read_program(place: Path) -> Program:
     except (OSError, ValueError, ValidationError, yaml.YAMLError) as error:
         reason = one_line(str(error))[:300]
         raise UsageError(
-            f"{file}: no program: {reason}", fix=f"hisa compile RUN -o {place}"
+            f"{file}: not a program: {reason}", fix=f"hisa compile RUN -o {place}"
         ) from error
 
 
 def write_program(program: Program, place: Path) -> Path:
-    """Write it at once, or not at all; returns the file."""
+    """Write a program, completely or not at all; returns the file."""
     from hisa.plugins.synthesis.task_files import as_yaml
 
     place.mkdir(parents=True, exist_ok=True)

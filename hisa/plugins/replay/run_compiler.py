@@ -1,6 +1,7 @@
-"""A program from the log of a run: targets from the elements of its looks, effects from both sides.
+"""Makes a program of a run's log: targets from the elements of its looks, effects from two looks.
 
-What two runs of the same steps agree on stays: an effect that came but once was the machine's own.
+Only what two runs of the same steps agree on is kept later: an effect of one run alone was by
+chance.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from hisa.text.redact import holds_redacted
 
 __all__ = ["act_risk", "compile_run", "effects_between", "remarks", "target_at", "tool_risk"]
 
-_BACK = 4  # the rank of what was there before, and came again
-_MOST = 6  # effects of a step; the first ones tell most
+_BACK = 4  # the rank of an element that was there before, and came back
+_MOST = 6  # most effects of a step; the first ones say most
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NO_ACT = frozenset({"wait", "termination", "infeasible"})
 
@@ -51,12 +52,12 @@ class _Part:
 
 
 def compile_run(run: Run, name: str) -> Program:
-    """The program of what a run did.
+    """Returns the program of what a run did.
 
     Raises:
         UsageError: the run did not end, has no elements or no act, or its log lacks an input.
     """
-    if has_person(run):  # what the agent did in the same run is no part of it
+    if has_person(run):  # what the agent did in the same run is left out
         every = [_Part(atom, atom.before, atom.after, "", ()) for atom in read_demonstration(run)]
     else:
         every = _parts(trajectory_of(run), run)
@@ -69,17 +70,17 @@ def compile_run(run: Run, name: str) -> Program:
         if step := _step(part, number, known):
             steps.append(step)
     if not steps:
-        raise UsageError(f"{run.id}: nothing was done that could be done again", fix="hisa runs ls")
+        raise UsageError(f"{run.id}: nothing was done that can be repeated", fix="hisa runs ls")
     if not any(part.before and part.before.elements for part in parts):
         raise UsageError(
-            f"{run.id}: its log has no elements, so that nothing in it can be found again",
-            fix="run it again on a machine that tells its elements: --env desktop",
+            f"{run.id}: its log has no elements, so no target can be found again",
+            fix="run it again on a machine that lists its elements: --env desktop",
         )
     size = next(part.before.size for part in parts if part.before)
     task = run.manifest.task
     if holds_redacted(task.model_dump()):
         raise UsageError(
-            f"{run.id}: a secret was taken out of its task",
+            f"{run.id}: a secret was removed from its task",
             fix="write {{secret:NAME}} in the task, and run it again",
         )
     steps = _without_own_figures(steps, task.model_dump_json())
@@ -94,13 +95,13 @@ def compile_run(run: Run, name: str) -> Program:
 
 
 def _instruction(run: Run) -> str:
-    """The words of its task, also where the setup found them."""
+    """The instruction of a run's task, also if the task's set-up made it."""
     words = [event.instruction for event in run.events if isinstance(event, Instructed)]
     return words[-1] if words else run.manifest.task.instruction
 
 
 def _parts(trajectory: Trajectory, run: Run) -> list[_Part]:
-    """The actions of a run; within one step the look before its first one stands for all."""
+    """The actions of a run; all actions of a step have the look before the first of them."""
     parts: list[_Part] = []
     recorded = {step.number: step for step in trajectory.steps}
     before: Look | None = None
@@ -133,11 +134,11 @@ def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> Progr
     targets = [target_at(point, observation, words) for point in places] if observation else []
     if None in targets:
         raise UsageError(
-            f"act {number + 1} is on a place of which no element is known",
+            f"act {number + 1} is at a point where no element is known",
             fix="show it again, on something that has a name",
         )
     focus = None
-    own = atom.before is not None  # else nobody looked since an act of the same step
+    own = atom.before is not None  # else there was no look since an act of the same step
     if own and observation is not None and not places:
         front = part.before.window if part.before is not None else ""
         focused = focused_element(observation)
@@ -156,13 +157,19 @@ def _step(part: _Part, number: int, known: Collection[tuple[str, str]]) -> Progr
 
 
 def target_at(point: Point, observation: Observation, words: str) -> Target | None:
-    """The target at a place of a look, in screen space; None: no element is known there."""
+    """Returns the target at a point of a look; None if no element is known there.
+
+    Args:
+        point: the point, in screen space.
+        observation: the look, with elements.
+        words: a description of the target; empty for none.
+    """
     element = _find_clicked_element(point, observation)
     return target_of(element, observation, words=words) if element else None
 
 
 def _find_clicked_element(point: Point, observation: Observation) -> Element | None:
-    """The element at a point; among others that a text of several lines runs around, not that."""
+    """The element at a point; inside a text of several lines, the smallest text or link there."""
     met, at = element_at(point, observation), observation.convert(point, "screen")
     if met is None or met.role != "static":
         return met
@@ -191,14 +198,15 @@ def _effects(part: _Part, known: Collection[tuple[str, str]]) -> tuple[Effect, .
 def effects_between(
     before: Observation, after: Observation, known: Collection[tuple[str, str]] = ()
 ) -> list[Effect]:
-    """Effects that hold on the second look and not on the first, as a player reads them, by rank.
+    """Returns the effects that hold on the second look and not on the first, sorted by rank.
 
-    What was there before counts where nothing else changed: it may be out of sight the next time.
+    An element that was there earlier counts only if nothing else changed: it may be out of sight
+    the next time.
 
     Args:
-        before: with elements.
-        after: likewise.
-        known: roles and names that were on an earlier look.
+        before: the look before the act, with elements.
+        after: the look after the act, with elements.
+        known: roles and names of elements of earlier looks.
     """
     changes = sorted(element_changes(before, after), key=lambda change: _rank_change(change, known))
     ranks = {effect: _rank_change(c, known) for c in reversed(changes) for effect in _effect(c)}
@@ -207,7 +215,7 @@ def effects_between(
 
 
 def _rank_change(change: ElementChange, known: Collection[tuple[str, str]]) -> int:
-    """The rank of a change as an effect: windows, values, new things, gone ones, known ones."""
+    """The rank of a change as an effect: windows, values, new elements, gone ones, known ones."""
     if change.what in ("came", "went") and change.role not in WINDOWS:
         if change.what == "went":
             return 3
@@ -225,9 +233,9 @@ def _effect(change: ElementChange) -> Iterator[Effect]:
 
 
 def _without_own_figures(steps: Sequence[ProgramStep], words: str) -> list[ProgramStep]:
-    """The steps without effects whose figures neither the task's words nor an act has.
+    """The steps without effects that have numbers which are neither in the task nor in an act.
 
-    Such are counts and sizes, which are others the next time.
+    Such numbers are counts and sizes, which differ the next time.
     """
     known = set(_NUMBER.findall("\n".join([words, *map(_words, steps)])))
     return [
@@ -246,7 +254,7 @@ def _without_own_figures(steps: Sequence[ProgramStep], words: str) -> list[Progr
 
 
 def _words(step: ProgramStep) -> str:
-    """The texts that a step types or runs, and those of its targets; no pixels."""
+    """The texts that a step types or runs, and those of its targets, without coordinates."""
     acts = parse(step.action) if step.tool == "gui_action" else ()
     texts = [act.text for act in acts if isinstance(act, Write)] or ([] if acts else [step.action])
     named = {"name", "label", "within", "window", "beside"}
@@ -254,14 +262,14 @@ def _words(step: ProgramStep) -> str:
 
 
 def act_risk(actions: Sequence[Action], observation: Observation) -> str:
-    """The effects that the policy tells of an act on a look: "delete", "pay, send"; empty: none."""
+    """Returns the effects of an act by the policy, as "delete" or "pay, send"; empty if none."""
     call = GroundedCall(ToolCall("", "gui_action", ""), "", tuple(actions))
     parts = screen_parts(call, observation, apps_of(call, observation), home="")
     return ", ".join(sorted({effect for part in parts for effect in part.effects}))
 
 
 def tool_risk(tool: str, input_: object) -> str:
-    """The same of a tool's call, whose reach nobody sees."""
+    """Returns the risk of a tool's call: what it runs, and its effects if it is a command."""
     if tool != "bash_execution":
         return f"calls {tool}"
     line = str(input_.get("command", "") if isinstance(input_, dict) else input_)
@@ -270,12 +278,12 @@ def tool_risk(tool: str, input_: object) -> str:
 
 
 def remarks(steps: Sequence[ProgramStep]) -> Iterator[str]:
-    """A line for each risk, and each place of which no element or little is known."""
+    """Yields a line for each risk, and for each target of which little or nothing is known."""
     for number, step in enumerate(steps, 1):
         if step.risk:
             yield f"step {number} has a risk: {step.risk}"
         if step.tool == "gui_action" and not step.targets and step.focus is None:
-            yield f"step {number}: nothing tells where its keys go"
+            yield f"step {number}: nothing says where its keys go"
         for target in step.targets:
             if not (target.name or target.label or target.beside):
-                yield f"step {number}: nothing but its order tells its target, {target.role}"
+                yield f"step {number}: its target, {target.role}, is known only by its order"

@@ -1,6 +1,6 @@
-"""A program as a skill for others: a folder that stands alone.
+"""Exports a program as a skill for others: a folder that needs nothing else of this host.
 
-Secrets stay names, and it holds no path of this host.
+Secrets stay names, and no path of this host is in it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,19 @@ __all__ = ["export_program"]
 
 
 def export_program(program: Program, place: Path, out: Path) -> Path:
-    """Write ``out/NAME``, whole or not at all; returns it.
+    """Writes the folder ``out/NAME``, completely or not at all, and returns it.
 
-    ``place`` is the program's folder. Raises UsageError where it is there already, or a text of the
-    skill looks like a credential.
+    Args:
+        program: the program.
+        place: the folder of the program.
+        out: the folder in which the skill's folder is made.
+
+    Raises:
+        UsageError: the skill's folder exists already, or a text looks like a credential.
     """
     name = re.sub(r"[-_]+", "-", program.name).strip("-")
     if (out / name).exists():
-        raise UsageError(f"{out / name} is there already", fix=f"rm -r {out / name}, or -o DIR")
+        raise UsageError(f"{out / name} already exists", fix=f"rm -r {out / name}, or -o DIR")
     secrets = list(dict.fromkeys(PLACEHOLDER.findall(program.model_dump_json())))
     out.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=out) as temporary:
@@ -56,13 +61,13 @@ def export_program(program: Program, place: Path, out: Path) -> Path:
 
 
 def _copy_files(program: Program, folder: Path) -> list[str]:
-    """Copy what lies beside the task; returns its names."""
+    """Copy the files that the task's set-up and check need; returns their names."""
     task = TaskRecord.model_validate(dict(program.task)).task()
     names = [step["copy"]["source"] for step in task.setup if "copy" in step and OWN.takes(task)]
     checks = (task.check or {}).get("all", ())
     names += [check["python"].rpartition(":")[0] for check in checks if "python" in check]
     for name in names:
-        file = host_file(task.folder, name)  # refuses what lies elsewhere
+        file = host_file(task.folder, name)  # refuses files outside of the task's folder
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, folder / name)
     return names

@@ -1,6 +1,6 @@
-"""The row or card around a thing of a look, and the dialog that it is in.
+"""The row or card around an element of a look, and the dialog that it is in.
 
-Equal buttons are told apart by this alone, so that all of it has to be as it was.
+Equal buttons are told apart by this alone, so all of it must be as it was.
 """
 
 from __future__ import annotations
@@ -16,42 +16,43 @@ from hisa.screen.roles import DIALOGS
 __all__ = ["FIGURES", "OTHERS", "Surroundings", "figureless", "is_shown", "says"]
 
 FIGURES, OTHERS = "{{#}}", "{{*}}"
-"""In a text: figures that were others in the second run; as a text of its own: any others."""
+"""Marks: in a text, a number that differed in the second run; as a text by itself, any others."""
 
 _ROWS = frozenset({"table row", "list item", "tree item", "row", "article"})
-"""Roles of what holds the parts of one entry."""
+"""Roles of containers with the parts of one entry."""
 _BARS = frozenset({"tool bar", "menu bar", "page tab list", "status bar", "menu", "navigation"})
-"""Roles of what is low and wide, and no row of a list."""
+"""Roles of low and wide containers that are not the row of a list."""
 _POPPED = frozenset({"menu", "popup menu", "combo box", "tool tip"})
-"""Roles of what shows its contents in a window of its own, which may be larger than the other."""
+"""Roles of elements that show their contents in a window of their own, which may be larger."""
 _CONTENT = frozenset(
     {"table cell", "list item", "label", "static", "text", "heading", "paragraph", "link"}
     | {"tree item", "icon", "image", "column header", "row header", "caption"}
 )
-"""Roles of what an entry says; the buttons in a row are alike in every row."""
-_MOST = 40  # texts of an entry
-_FEW = 12  # texts of a dialog that asks or tells one thing
+"""Roles of the texts of an entry; the buttons are the same in every row."""
+_MOST = 40  # most texts of an entry
+_FEW = 12  # most texts of a dialog that asks or says one thing
 _LEVELS, _PART = 3, 0.25
-"""How far above a thing without its like a row or card may hold it, and its part of the screen."""
+"""Most levels up to the row or card of an element without look-alikes; its largest share of the
+screen."""
 _ADDRESS = re.compile(r"[A-Z]{1,3}(\d+)")
 """The name of a cell in a spreadsheet, whatever is written there."""
 _DEEP = 60  # for trees that run in a circle
 
 
 def is_shown(element: Element) -> bool:
-    """Whether it is on the screen, as far as it is known."""
+    """Whether an element is on the screen; true also if it has no states."""
     return not element.states or bool({"showing", "visible"} & element.states)
 
 
 def figureless(text: str) -> str:
-    """The text with a mark in place of its figures."""
+    """Returns the text with a mark in place of its numbers."""
     return re.sub(r"\d+", FIGURES, text)
 
 
 def says(beside: Collection[str], row: Collection[str]) -> bool:
-    """Whether a row says what a target's did, no less and no more.
+    """Whether a row has the texts that were beside a target, no fewer and no more.
 
-    Texts with `FIGURES` fit any figures; with `OTHERS` among them the row may say more.
+    Texts with `FIGURES` match any numbers; with `OTHERS` among them, the row may have more texts.
     """
     loose = {text for text in beside if FIGURES in text}
     exact = set(beside) - loose - {OTHERS}
@@ -68,7 +69,7 @@ class Surroundings:
         self.elements = observation.elements or ()
         self._area = observation.screen.width * observation.screen.height
         self._numbers = {id(element): n for n, element in enumerate(self.elements)}
-        self._texts: dict[int, list[int]] = defaultdict(list)  # by the holder, itself included
+        self._texts: dict[int, list[int]] = defaultdict(list)  # by container, itself included
         self._counted: tuple[Sequence[Element], Counter[int]] = (), Counter()
         for number, element in enumerate(self.elements):
             if element.role in _CONTENT and is_shown(element):
@@ -76,12 +77,15 @@ class Surroundings:
                     self._texts[holder].append(number)
 
     def in_dialog(self, element: Element) -> bool:
-        """Whether a dialog holds it."""
+        """Whether an element is in a dialog."""
         above = self.above(self._numbers[id(element)])
         return any(self.elements[up].role in DIALOGS for up in above)
 
     def is_cut(self, element: Element) -> bool:
-        """Whether its middle is beyond what holds it, which shows nothing that is all beyond."""
+        """Whether the middle of an element is outside of a container that hides what is outside.
+
+        A container does so if none of its shown contents are completely outside of it.
+        """
         at = element.box.centre.y
         for up in self.above(self._numbers[id(element)]):
             box = self.elements[up].box
@@ -96,14 +100,14 @@ class Surroundings:
         return False
 
     def in_row(self, element: Element) -> bool:
-        """Whether it belongs to an entry by the roles of what holds it, and that says something."""
+        """Whether an element is in an entry, by the role of a container, that has texts."""
         above = self.above(self._numbers[id(element)])
         return any(self._is_row(up, element) for up in above)
 
     def entry(self, element: Element, similar: Sequence[Element]) -> list[str]:
-        """The texts that tell an element from those alike: of its row, card or short dialog.
+        """Returns the texts that tell an element from similar ones: of its row, card or dialog.
 
-        Empty where there are none. Each is a text of `rows`.
+        Empty if there are none. Each is one of the texts of `rows`.
         """
         if cells := self._cells_beside(element):
             return cells
@@ -129,7 +133,10 @@ class Surroundings:
         return []
 
     def rows(self, element: Element, similar: Sequence[Element]) -> Iterator[list[str]]:
-        """The texts of whatever holds an element and no other that is alike; else those beside."""
+        """Yields the texts of each container that has an element but no similar one.
+
+        If there are none, yields the texts at its height, and those between its neighbours.
+        """
         if cells := self._cells_beside(element):
             yield cells
             return
@@ -159,11 +166,11 @@ class Surroundings:
         return [text for other in row if (text := " ".join(other.text.split())[:200])][:_MOST]
 
     def _is_entry(self, element: Element) -> bool:
-        """Whether it is an icon of a folder, which the other files tell nothing of."""
+        """Whether an element is an icon of a folder, whose other files say nothing about it."""
         return element.role == "icon" and bool(read_name(element)) and not self.in_row(element)
 
     def above(self, number: int) -> Iterator[int]:
-        """The numbers of what holds an element, innermost first."""
+        """Yields the numbers of an element's containers, innermost first."""
         at = self.elements[number].parent
         for _ in range(_DEEP):
             if at is None or not 0 <= at < len(self.elements):
@@ -172,7 +179,7 @@ class Surroundings:
             at = self.elements[at].parent
 
     def _own_holders(self, element: Element, similar: Sequence[Element]) -> Iterator[int]:
-        """The numbers of what holds an element and none of the others, innermost first."""
+        """Yields the numbers of an element's containers without similar ones, innermost first."""
         if self._counted[0] is not similar:
             numbers = [self._numbers[id(other)] for other in similar]
             held = Counter(up for number in numbers for up in (number, *self.above(number)))
@@ -183,12 +190,12 @@ class Surroundings:
             yield up
 
     def _is_row(self, holder: int, element: Element) -> bool:
-        """Whether an element is a part of an entry that says something, and not one itself."""
+        """Whether a container is an entry with texts, of which the element is a part."""
         row = self.elements[holder].role in _ROWS and element.role not in _ROWS
         return row and bool(self._collect_texts(holder, element))
 
     def _is_small(self, holder: int) -> bool:
-        """Whether it may be the row or card of one thing: no bar, and a part of the screen."""
+        """Whether a container may be the row or card of one element: small, and not a bar."""
         part = self.elements[holder].box.area / self._area
         return part < _PART and self.elements[holder].role not in _BARS
 
@@ -196,13 +203,13 @@ class Surroundings:
         return self._words(self._texts.get(holder, ()), element)
 
     def _together(self, element: Element, similar: Sequence[Element]) -> list[int]:
-        """The contents of the nearest holder that an element shares with others that are alike."""
+        """The texts' numbers in the nearest container that an element shares with similar ones."""
         above = list(self.above(self._numbers[id(element)]))
         own = sum(1 for _ in self._own_holders(element, similar))
         return self._texts.get(above[own] if own < len(above) else -1, [])
 
     def _band(self, element: Element, similar: Sequence[Element]) -> list[str]:
-        """Texts at its height, for grids that have no rows."""
+        """The texts at the height of an element, for grids that have no rows."""
         box, level = element.box, []
         for number in self._together(element, similar):
             other = self.elements[number].box
@@ -211,7 +218,7 @@ class Surroundings:
         return self._words(level, element)
 
     def _between(self, element: Element, similar: Sequence[Element]) -> list[str]:
-        """Texts from the like before it to the like after it."""
+        """The texts between the similar elements before and after an element."""
         numbers = [self._numbers[id(other)] for other in similar]
         own = self._numbers[id(element)]
         first = max((number for number in numbers if number < own), default=-1)
@@ -220,7 +227,7 @@ class Surroundings:
         return self._words([number for number in together if first < number < last], element)
 
     def _words(self, numbers: Collection[int], element: Element) -> list[str]:
-        """The texts of elements; not what is drawn in one, and not what is named after it."""
+        """The texts of elements, without those inside ``element`` or that its containers repeat."""
         own, name = self._numbers[id(element)], read_name(element).strip()
         above = set(self.above(own))
         words: dict[str, None] = {}

@@ -1,8 +1,8 @@
-"""The ladder by which a target is found again, and what tells it from its like.
+"""The ladder by which a target is found again, and told from its look-alikes.
 
-Element, then text: a rung is taken where exactly one thing of the screen fits it.
-What stands around a thing is a part of what it is (`surroundings.py`): a look-alike in another row,
-dialog or program is not it.
+First the same element is looked for, then the same text: a rung is taken if exactly one element of
+the screen fits. The texts around an element are a part of what identifies it (`surroundings.py`): a
+look-alike in another row, dialog or program is not the target.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hisa.state.facts import letters
 __all__ = ["WINDOW", "Missing", "TargetMatch", "find_target", "focus_is", "target_of"]
 
 WINDOW = "window in front"
-"""Role of what keys go to where no element of the window in front is known to have the keyboard."""
+"""Role of the target of keys if no element of the window in front is known to have the focus."""
 
 _BUTTONS = frozenset({"push button", "button", "toggle button", "link", "menu item", "page tab"})
 """Roles that programs exchange for each other from one version to the next."""
@@ -39,13 +39,19 @@ class TargetMatch:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why a target is not to be acted on; it may come to be, by waiting."""
+    """The reason why a target cannot be acted on; waiting may help."""
 
     reason: str
 
 
 def target_of(element: Element, observation: Observation, *, words: str = "") -> Target:
-    """A target as `find_target` knows it again."""
+    """Returns the target of an element, by which `find_target` finds it again.
+
+    Args:
+        element: an element of the look.
+        observation: the look, with elements.
+        words: a description of it; empty for none.
+    """
     around, box = Surroundings(observation), element.box
     bare = Target(
         role=element.role,
@@ -67,14 +73,14 @@ def target_of(element: Element, observation: Observation, *, words: str = "") ->
 def find_target(
     target: Target, observation: Observation, place: Point | None, *, lax: bool = False
 ) -> TargetMatch | Missing:
-    """The one thing on a look that a target is, or why none is.
+    """Returns the match of a target on a look, or why it has none.
 
     Args:
-        target: what is looked for.
-        observation: with elements.
-        place: where in the target's box the action was, in pixels of the program's screen; None:
-            its middle.
-        lax: figures in its row may be others, where no row has its own.
+        target: the target to look for.
+        observation: the look, with elements.
+        place: the point of the action in the target's box, in pixels of the program's screen; None
+            for its middle.
+        lax: if no row has the same texts, numbers in them may differ.
     """
     around = Surroundings(observation)
     chosen = _known(target, around, lax=lax)
@@ -93,7 +99,7 @@ def find_target(
 
 
 def _covering_title(element: Element, observation: Observation) -> str:
-    """The title of the active window where it covers an element of another: it may tell none."""
+    """The title of the active window if it covers an element of another window; else empty."""
     front = observation.active
     if front is None or front.box is None or element.window == front.title:
         return ""
@@ -102,7 +108,13 @@ def _covering_title(element: Element, observation: Observation) -> str:
 
 
 def focus_is(target: Target, observation: Observation, *, lax: bool = False) -> str:
-    """Returns why keys would go elsewhere than they went; empty where they would not."""
+    """Returns why keys would not go where they went before; empty if they would.
+
+    Args:
+        target: what had the focus when the program was made.
+        observation: the newest look, with elements.
+        lax: whether the title of a window, and numbers in the target's row, may differ.
+    """
     focused, active = (
         focused_element(observation),
         observation.active.title if observation.active else "",
@@ -113,7 +125,7 @@ def focus_is(target: Target, observation: Observation, *, lax: bool = False) -> 
     known = _known(target, Surroundings(observation), lax=lax)
     held = f"{focused.role} “{read_name(focused)[:60]}”" if focused else "nothing that is known"
     if not isinstance(known, Missing) and "focused" in known.states:
-        window = known.window  # which keeps its focus for the time when it is in front again
+        window = known.window  # a window behind keeps its focus
         if window == active or window not in {shown.title for shown in observation.windows}:
             return ""
         held = f"the window “{active[:60]}”" if active else "no window"
@@ -121,7 +133,7 @@ def focus_is(target: Target, observation: Observation, *, lax: bool = False) -> 
 
 
 def _known(target: Target, around: Surroundings, *, lax: bool) -> Element | Missing:
-    """The element that a target is, whether it can be used or not."""
+    """The element that matches a target, whether it can be used or not."""
     similar = _same(target, around) or _by_text(target, around)
     if not similar:
         return Missing(f"{_words(target)} is not there")
@@ -141,7 +153,7 @@ def _known(target: Target, around: Surroundings, *, lax: bool) -> Element | Miss
 def _fits(
     target: Target, element: Element, similar: Sequence[Element], around: Surroundings
 ) -> bool:
-    """Whether what stands around an element says what it said around the target."""
+    """Whether the texts around an element are those that were around the target."""
     if not target.beside:
         return not around.in_row(element)
     return any(says(target.beside, row) for row in around.rows(element, similar))
@@ -156,13 +168,13 @@ def _words(target: Target) -> str:
 
 
 def _could_be(target: Target, element: Element, around: Surroundings) -> bool:
-    """Whether an element is of the target's program, and in a dialog where that was in one."""
+    """Whether an element is of the target's program, and in a dialog if the target was in one."""
     foreign = target.app and element.app and target.app != element.app
     return is_shown(element) and not foreign and around.in_dialog(element) == target.dialog
 
 
 def _same(target: Target, around: Surroundings) -> list[Element]:
-    """Things of the same role, words and holders, in reading order."""
+    """The elements of the same role, words and containers, in reading order."""
     same = [
         element
         for element in around.elements
@@ -175,7 +187,7 @@ def _same(target: Target, around: Surroundings) -> list[Element]:
 
 
 def _by_text(target: Target, around: Surroundings) -> list[Element]:
-    """Things of the same kind and words, whatever holds them by now and however it is spelled."""
+    """The elements of the same kind and words, whatever their containers and spelling are now."""
     expected = _fold_text(target.name or target.label)
     if not expected:
         return []
@@ -195,7 +207,7 @@ def _fold_text(text: str) -> str:
 
 
 def _by_order(target: Target, fitting: Sequence[Element]) -> Element | None:
-    """Of things that nothing tells apart the one of the same place, where as many are there."""
+    """The one of the same place among look-alikes, if there are as many as before; else None."""
     if len(fitting) != target.alike or target.beside:
         return None
     ordered = sorted(fitting, key=lambda element: (element.box.top, element.box.left))
@@ -203,7 +215,7 @@ def _by_order(target: Target, fitting: Sequence[Element]) -> Element | None:
 
 
 def _inside(element: Element, target: Target, place: Point | None) -> Point:
-    """The same spot of a thing, whatever its size by now."""
+    """The same point of an element, whatever its size is now."""
     left, top, right, bottom = target.box
     box = element.box
     if place is None or right <= left or bottom <= top:
@@ -212,7 +224,7 @@ def _inside(element: Element, target: Target, place: Point | None) -> Point:
     if not (0 <= across <= 1 and 0 <= down <= 1):
         return Point(*box.centre.to_pixels(), "screen")
     if element.role not in LAYOUT and box.width * box.height < 10_000:
-        across = down = 0.5  # a small control is met in its middle
+        across = down = 0.5  # a small control is clicked in its middle
     return Point(
         *Point(box.left + across * box.width, box.top + down * box.height).to_pixels(), "screen"
     )

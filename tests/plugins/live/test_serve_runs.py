@@ -93,7 +93,7 @@ def two_viewers(served: Served, name: str, run: WatchedRun) -> str:
     assert say(other, acts=[evil, evil])["error"] == "you do not hold the machine"
     taken = say(holder, take="Ruth")
     assert taken == {"ok": True, "lease": True, "width": 1280, "height": 720}
-    assert say(other, take="Eve") == {"ok": False, "error": "Ruth holds it"}
+    assert say(other, take="Eve") == {"ok": False, "error": "Ruth holds the machine"}
     for wish in ({"acts": [evil]}, {"give": True}):
         assert "error" in say(other, **wish)
     acts = [{"kind": "click", "x": 300, "y": 136, "button": "left", "count": 1}]
@@ -140,7 +140,7 @@ def test_taken_port_is_an_error_with_its_fix(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         error = command.run_refused("serve", "--port", port)
-        assert f"port {port} of 127.0.0.1 cannot be had" in error
+        assert f"port {port} of 127.0.0.1 cannot be opened" in error
         assert "--port 0" in error
 
 

@@ -61,7 +61,7 @@ async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> No
         assert (taken["width"], taken["height"]) == (1280, 720)
         assert (await client.ask("status"))["state"] == "held"
         refused = await other.ask("take", viewer="Eve")
-        assert refused == {"ok": False, "error": "Ruth holds it"}
+        assert refused == {"ok": False, "error": "Ruth holds the machine"}
         click = {"kind": "click", **FIELD}
         acts = [click, *({"kind": "press", "keys": [letter]} for letter in "Grac")]
         wrong = await other.ask("input", lease="x", acts=acts)

@@ -104,7 +104,7 @@ async def test_a_person_at_work_while_a_question_waits_ends_what_was_decided() -
     await run.come_to("before_plan")
     await run.come_to("after_plan")
     person = asyncio.ensure_future(run.have_it())
-    with run.gate.sitting():  # a confirmation that waits for its answer
+    with run.gate.idle():  # a confirmation that waits for its answer
         await person
     with pytest.raises(ActionRefused, match=LINE):
         await run.come_to("before_action")
@@ -116,7 +116,7 @@ async def test_who_joins_while_another_hook_waits_is_heard_at_that_moment() -> N
     class Asking(Hook):
         async def before_action(self, step: Step, action: StepAction) -> None:
             person = asyncio.ensure_future(run.have_it())
-            with gate.sitting():  # its question waits, and the first viewer takes over
+            with gate.idle():  # its question waits, and the first viewer takes over
                 run.hooks.add(TakeOver(gate))
                 await person
 

@@ -190,16 +190,16 @@ async def test_a_server_that_dies_in_mid_run_makes_its_tools_fail_with_words() -
         again = await served.call("bad_echo", "x")
         for failed in (died, again):
             assert not failed.ok
-            assert "has ended; the last it said: Segmentation fault, so to speak" in failed.error
-    assert any("ended in mid-run" in note for note in served.notes)
+            assert "has ended; its last words: Segmentation fault, so to speak" in failed.error
+    assert any("ended during the run" in note for note in served.notes)
 
 
 async def test_what_is_no_message_is_passed_over_and_noted_once() -> None:
     async with serving(hostile("tools")) as served:
         assert (await served.call("bad_garbage")).output == "done"
         assert (await served.call("bad_garbage")).output == "done"
-        assert [note for note in served.notes if "no message" in note] == [
-            "the server 'bad' sent what is no message of the protocol; that is passed over"
+        assert [note for note in served.notes if "not a message" in note] == [
+            "the server 'bad' sent something that is not a message of the protocol; it is ignored"
         ]
 
 
@@ -242,7 +242,7 @@ async def test_a_command_gets_the_variables_that_are_named_and_no_others(
     assert environ["PATH"] == os.environ["PATH"]
     assert not {"OTHER_TOKEN", "MY_TOKEN"} & set(environ)
     monkeypatch.delenv("MY_TOKEN")
-    with pytest.raises(ConfigError, match="no variable 'MY_TOKEN' is set"):
+    with pytest.raises(ConfigError, match="the variable 'MY_TOKEN' for the server is not set"):
         async with serving(hostile("tools", env=("MY_TOKEN",))):
             pass
 
@@ -253,7 +253,7 @@ async def test_a_command_gets_the_variables_that_are_named_and_no_others(
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        (hostile("dead"), "the last it said: no such database: /var/x.db"),
+        (hostile("dead"), "its last words: no such database: /var/x.db"),
         (hostile("mute", start_seconds=0.5), "it did not list its tools within"),
         (hostile("noise", start_seconds=0.5), "it did not list its tools within"),
         (McpServerSettings(command=("no-such-program-here", "x")), "no program"),
@@ -268,7 +268,7 @@ async def test_a_server_that_cannot_be_used_is_an_error_before_the_run(
         async with serving(settings):
             pytest.fail("it was opened")
     assert reason in str(raised.value)
-    assert raised.value.fix.startswith("mend tools.mcp.bad")
+    assert raised.value.fix.startswith("repair tools.mcp.bad")
 
 
 async def test_without_the_package_the_error_names_the_command_that_installs_it(

@@ -96,7 +96,7 @@ async def test_a_server_that_dies_and_one_that_gives_orders_change_no_run(tmp_pa
     assert [act.ok for act in acts] == [True, False, False, True]
     assert "has ended" in acts[2].error
     notes = [event.text for event in run.events if isinstance(event, Noted)]
-    assert any("ended in mid-run" in note for note in notes)
+    assert any("ended during the run" in note for note in notes)
     assert any("'forged_name'" in note for note in notes)
     for request in requests:
         assert_sections(request)

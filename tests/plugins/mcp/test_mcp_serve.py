@@ -146,7 +146,7 @@ def _steps(message: dict[str, Any]) -> float:
 
 async def test_clients_get_nothing_but_private_desktops_unasked(tmp_path: Path) -> None:
     message = Command(tmp_path).run_refused("--set", "environment.kind=display=:0", "mcp", "serve")
-    assert "is not offered to clients unasked" in message
+    assert "is offered to clients only by --env" in message
     async with client(tmp_path, "--env", "display=:0") as used:
         listed = await used.session.list_tools()
         assert [tool.name for tool in listed.tools] == ["run_task"]

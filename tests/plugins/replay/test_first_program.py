@@ -121,12 +121,12 @@ def test_a_task_in_the_same_words_has_its_program_and_no_other_has(tmp_path: Pat
     place = store_click_program(tmp_path, ship(observation)) / "ship"
     assert fitting_program(Task("t", "Ship  order\n1022."), tmp_path) == place
     reason = fitting_program(Task("t", "Ship order 1023."), tmp_path)
-    assert reason == "none that is proved has its words"
+    assert reason == "no proved program has its instruction"
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "program.yaml").write_text("a: 1")
     shutil.copytree(place, tmp_path / "twin")
-    assert "fit it alike" in str(fitting_program(TASK, tmp_path))
-    assert fitting_program(TASK, tmp_path / "nowhere") == "none that is proved has its words"
+    assert "all fit it" in str(fitting_program(TASK, tmp_path))
+    assert fitting_program(TASK, tmp_path / "nowhere") == "no proved program has its instruction"
 
 
 async def test_a_run_that_goes_on_begins_no_program(tmp_path: Path) -> None:

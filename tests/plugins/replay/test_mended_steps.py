@@ -1,4 +1,4 @@
-"""A mended step keeps what may be any, and says what its look-alikes do not."""
+"""A repaired step keeps what may be any, and says what its look-alikes do not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hisa.actions import parse
 from hisa.errors import ActionRefused
 from hisa.events import Event, Noted
 from hisa.hooks import Step, StepAction
-from hisa.plugins.replay.program_planners import Mender
+from hisa.plugins.replay.program_planners import Repairer
 from hisa.plugins.replay.program_records import (
     Effect,
     Program,
@@ -65,22 +65,22 @@ def _target(*beside: str, name: str = "Ship") -> Target:
     return target_of(button_of(observation, BO), observation).model_copy(update=update)
 
 
-async def play_mender(
+async def play_repairer(
     place: Path,
     before: Observation,
     planner: _Points,
     after: Observation | None = None,
 ) -> tuple[Program | None, ToolCall, list[str]]:
-    """The program that a mender writes, its last call, and its notes."""
+    """The program that a repairer writes, its last call, and its notes."""
     notes: list[str] = []
 
     def emit(event: Event) -> None:
         notes.extend([event.text] if isinstance(event, Noted) else [])
 
     part = place.parent / "part"
-    mender = Mender(f"program:{place}", planner, part=part, emit=cast(Any, emit))
+    repairer = Repairer(f"program:{place}", planner, part=part, emit=cast(Any, emit))
     view, observation = StateView(lines=("Step 1: … | Result: Succeeded.",)), before
-    call = await mender.plan(_TASK, observation, StateView())
+    call = await repairer.plan(_TASK, observation, StateView())
     for _ in range(40):
         if call.tool in ("termination", "infeasible"):
             break
@@ -89,10 +89,10 @@ async def play_mender(
             grounded = GroundedCall(call, call.input, call.actions)
             step = Step(1, cast(Any, None), before, view, call=call, grounded=grounded)
             try:
-                await mender.before_action(step, StepAction(grounded, before, 1, grounded))
+                await repairer.before_action(step, StepAction(grounded, before, 1, grounded))
             except ActionRefused:
                 observation = before
-        call = await mender.plan(_TASK, observation, view)
+        call = await repairer.plan(_TASK, observation, view)
     file = part / "program.yaml"
     return read_program(part) if file.exists() else None, call, notes
 
@@ -110,7 +110,7 @@ async def test_a_row_keeps_what_may_be_any(
     place = _store_program(tmp_path, _target(*old_texts))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, notes = await play_mender(place, before, planner)
+    program, call, notes = await play_repairer(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     (step,) = program.steps
@@ -123,7 +123,7 @@ async def test_a_button_of_another_row_halts_it(tmp_path: Path) -> None:
     place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"))
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, ANN, "Dispatch"))
-    program, call, _ = await play_mender(place, before, planner)
+    program, call, _ = await play_repairer(place, before, planner)
     assert (call.tool, program) == ("infeasible", None)
     assert call.thought.startswith("halted before effect")
     assert "1021" in call.thought
@@ -136,7 +136,7 @@ async def test_an_effect_that_names_the_thing_is_looked_for_under_its_new_name(
     place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"), gone)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, notes = await play_mender(place, before, planner)
+    program, call, notes = await play_repairer(place, before, planner)
     assert call.tool == "termination", notes
     assert program is not None
     assert program.steps[0].effects == (gone.model_copy(update={"name": "Dispatch"}),)
@@ -152,7 +152,7 @@ async def test_an_act_without_its_effects_is_requested_again_and_then_halts(
     )
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(button_of(before, BO, "Dispatch"))
-    program, call, _ = await play_mender(place, before, planner)
+    program, call, _ = await play_repairer(place, before, planner)
     assert (call.tool, program, len(planner.requests)) == ("infeasible", None, 2)
     assert call.thought.startswith("effect unknown")
 
@@ -162,11 +162,11 @@ async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Pa
     place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"), sure)
     before = look(orders([ANN, BO, CY], button="Dispatch"))
     planner = _Points(None)
-    _, call, _ = await play_mender(place, before, planner)
+    _, call, _ = await play_repairer(place, before, planner)
     assert call.tool == "infeasible"
     assert len(planner.requests) == 2
     assert all("“Ship”" in request and "is not there" in request for request in planner.requests)
     dialog = thing("dialog", "Sure?", (100, 100, 200, 100), None)
     with_dialog = look([*orders([ANN, BO, CY], button="Dispatch"), dialog])
-    _, call, _ = await play_mender(place, with_dialog, _Points(None))
+    _, call, _ = await play_repairer(place, with_dialog, _Points(None))
     assert call.tool == "termination"

@@ -1,4 +1,4 @@
-"""A program that cannot go on is mended by a planner for one step, or handed on to it for good."""
+"""A program that cannot go on is repaired for one step by a planner, or handed over to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hisa.events import ModelCalled
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay import program_planners, program_player
 from hisa.plugins.replay.program_records import Proof, read_program, write_program
-from hisa.plugins.replay.program_runs import PlayResult, play_and_mend
+from hisa.plugins.replay.program_runs import PlayResult, play_and_repair
 from hisa.plugins.replay.run_compiler import compile_run
 from hisa.protocols import ModelRequest
 from hisa.runs.report import render_report
@@ -145,7 +145,7 @@ def _calls(run: Run) -> int:
     return sum(isinstance(e, ModelCalled) and not e.model.startswith("offline") for e in run.events)
 
 
-async def _mend_and_replay(
+async def _repair_and_replay(
     place: Path, answers: Answering, **more: Any
 ) -> tuple[PlayResult, bool, str, list[str]]:
     lines: list[str] = []
@@ -155,7 +155,7 @@ async def _mend_and_replay(
         requests.append(request.text)
         return answers(request)
 
-    played, is_stored = await play_and_mend(
+    played, is_stored = await play_and_repair(
         place,
         _settings(place.parent),
         tell=lambda line: lines.append(str(line)),
@@ -165,12 +165,12 @@ async def _mend_and_replay(
     return played, is_stored, "\n".join(lines), requests
 
 
-async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
+async def test_a_renamed_button_is_repaired_by_one_call_and_then_by_none(
     stored_program: Path, tmp_path: Path
 ) -> None:
     place = _rename_button(stored_program, tmp_path)
     before = (place / "program.yaml").read_text()
-    played, is_stored, lines, requests = await _mend_and_replay(place, lambda _: _click("Store"))
+    played, is_stored, lines, requests = await _repair_and_replay(place, lambda _: _click("Store"))
     assert (played.outcome, is_stored, len(requests)) == ("verified", True, 1), (
         played.reason,
         lines,
@@ -185,10 +185,10 @@ async def test_a_renamed_button_is_mended_by_one_call_and_then_by_none(
     assert _calls(load_run(program.proof.run, played.folder.parent)) == 0
 
 
-async def test_a_wrong_mend_is_not_stored(stored_program: Path, tmp_path: Path) -> None:
+async def test_a_wrong_repair_is_not_stored(stored_program: Path, tmp_path: Path) -> None:
     place = _rename_button(stored_program, tmp_path)
     before = (place / "program.yaml").read_text()
-    played, is_stored, _, requests = await _mend_and_replay(place, lambda _: _click("Back"))
+    played, is_stored, _, requests = await _repair_and_replay(place, lambda _: _click("Back"))
     assert played.outcome == "done unverified", "it says that it saved, and did not"
     assert not is_stored
     assert len(requests) <= 2
@@ -199,7 +199,7 @@ async def test_a_wrong_mend_is_not_stored(stored_program: Path, tmp_path: Path) 
 async def test_a_planner_that_finds_nothing_halts_it(stored_program: Path, tmp_path: Path) -> None:
     place = _rename_button(stored_program, tmp_path)
     answer = tool_call("infeasible", "there is no such button")
-    played, is_stored, _, requests = await _mend_and_replay(place, lambda _: answer)
+    played, is_stored, _, requests = await _repair_and_replay(place, lambda _: answer)
     assert (played.outcome, is_stored, len(requests)) == ("halted before effect", False, 1)
     assert "there is no such button" in played.reason
 
@@ -264,7 +264,7 @@ def test_a_repair_without_a_model_says_so(
     assert message in str(ran.exception)
 
 
-async def test_a_mend_that_does_not_play_again_is_not_stored(
+async def test_a_repair_that_does_not_play_again_is_not_stored(
     stored_program: Path, tmp_path: Path
 ) -> None:
     place = _rename_button(stored_program, tmp_path, button="Store-$(date +%s%N)")
@@ -277,7 +277,7 @@ async def test_a_mend_that_does_not_play_again_is_not_stored(
             x, y = observation.convert(button.box.centre, "image").to_pixels()
             return tool_call("gui_action", f"pyautogui.click({x}, {y})")
 
-        played, is_stored, lines, requests = await _mend_and_replay(
+        played, is_stored, lines, requests = await _repair_and_replay(
             place, answers, environment=desktop
         )
     assert (played.outcome, is_stored, len(requests)) == ("verified", False, 1), played.reason

@@ -63,7 +63,7 @@ def program(risk: str, target: Target) -> Program:
     ("target", "words"),
     [
         (Target(role="push button", name="Save"), None),
-        (Target(role="table"), "nothing but its order tells its target, table"),
+        (Target(role="table"), "its target, table, is known only by its order"),
     ],
 )
 def test_a_target_with_little_to_know_it_by_is_named_with_its_step(
@@ -71,7 +71,7 @@ def test_a_target_with_little_to_know_it_by_is_named_with_its_step(
 ) -> None:
     (step,) = program("", target).steps
     first, *lines = remarks([ProgramStep(action="pyautogui.press('a')"), step])
-    assert first == "step 1: nothing tells where its keys go"
+    assert first == "step 1: nothing says where its keys go"
     assert [line.startswith("step 2: ") and str(words) in line for line in lines] == [True] * bool(
         words
     )

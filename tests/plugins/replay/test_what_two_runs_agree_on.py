@@ -63,7 +63,7 @@ def test_keys_are_held_to_what_had_the_keyboard_in_either_run(
 
 def test_acts_on_other_things_make_no_program() -> None:
     first, second = _program("Ann"), _program("Bo")
-    with pytest.raises(UsageError, match="tells the act on push button Ship from its like"):
+    with pytest.raises(UsageError, match="tells the act on push button Ship from its look-alikes"):
         intersect_programs(first, second)
     renamed = Target(role="push button", name="Send", alike=2)
     step = first.steps[0].model_copy(update={"targets": (renamed,)})
@@ -74,7 +74,7 @@ def test_acts_on_other_things_make_no_program() -> None:
 
 
 def test_keys_that_go_to_other_windows_make_no_program() -> None:
-    with pytest.raises(UsageError, match="other windows: “Export”, “Save As”"):
+    with pytest.raises(UsageError, match="different windows: “Export”, “Save As”"):
         intersect_programs(
             _build_typing_program(Target(role=WINDOW, name="Export")), _build_typing_program(_SAVE)
         )

@@ -12,7 +12,7 @@ __all__ = ["open_held_acts"]
 
 
 def open_held_acts(parts: HookParts) -> HeldActs | None:
-    """Returns the guard of a run's acts; None where ``planner.guards`` leaves it out."""
+    """Returns the guard of a run's acts; None if ``planner.guards`` is off."""
     if not parts.settings.planner.guards:
         return None
     from hisa.plugins.guard.acts.held_acts import HeldActs  # as heavy as Pillow

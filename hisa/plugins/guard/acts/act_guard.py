@@ -1,9 +1,9 @@
 """Holds every act to the look that it was decided on.
 
-Between a look and the act that a model decided on it lie seconds. An act is made where the windows
-and the pixels around its target are as they were, which the machine compares at the very moment.
-Where they are not, the screen is read again: the act is made where the same thing still lies at
-its place, or has the focus, and nothing is done where another does.
+Seconds pass between a look and the act that a model decides on it. The act is done if the windows
+and the pixels around its target are as they were, which the machine compares just before it acts.
+If they are not, the screen is read again: the act is done if the same thing still lies at its
+place or has the focus, and refused if another thing does.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ __all__ = [
 ]
 
 _AROUND = 0.5
-"""Share of the pixels around a control that may have changed: a clock beside it changes a tenth, a
-veil or a cover all of them."""
+"""Share of the pixels around a control that may have changed: a clock beside it changes a tenth, an
+overlay changes all of them."""
 UNDERLINED = 0.5
-"""How alike the outlines of what is known by its name must stay: links are underlined as the
-pointer comes, tabs change their colour."""
+"""Least similarity of the outlines of an element that is known by its name: links are underlined
+under the pointer, tabs change their colour."""
 _GLOW = 8
-"""Image pixels around what is compared within which the glow of a thing ends: chosen by hand."""
+"""Image pixels around the compared box within which the glow of an element ends: chosen by hand."""
 _SIMILAR = 0.9
-"""Structural similarity (SSIM) that the region around a target must keep where no element is known
+"""Structural similarity (SSIM) that the region around a target must keep if no element is known
 (OS-Catalyst, section 3.2)."""
 _PRESSED = 1
-"""Image pixels by which the label of a button moves that is pressed, or drawn anew."""
+"""Image pixels by which the label of a button moves when it is pressed or redrawn."""
 _LIKE_BEFORE = 0.5
-"""How alike the part of a large element around a place must stay."""
+"""Least similarity of the part of a large element around a place."""
 LARGE = 0.05
-"""Share of the screen from which on an element is no control with a label of its own, and too large
+"""Share of the screen above which an element is no control with a label of its own, and too large
 to account for a change inside it."""
 _IN_A_ROW = 8
-"""Texts of a row by which one of several buttons of the same name is told from the others."""
+"""Most texts of a row by which one of several buttons of the same name is told from the others."""
 _TICKING = re.compile(r"[(\[]?\d+[)\]]?|\d{1,2}(:\d{2}){1,2}(\s?[ap]\.?m\.?)?", re.IGNORECASE)
 """A lone count, as of messages, or a time of day; amounts and dates have a sign of their own."""
 _KEYS = (Write, Press, Hotkey, KeyDown)
@@ -72,14 +72,14 @@ class ActGuard:
     """Checks acts against the looks that they were decided on.
 
     Args:
-        reader: reads elements; None: the machine cannot tell them.
+        reader: reads elements; None if the machine cannot list them.
     """
 
     def __init__(self, reader: ReadsElements | None) -> None:
         self._reader = reader
 
     def hold(self, call: GroundedCall, planned: Observation) -> GroundedCall:
-        """The call, held to windows and pixels of a look on which it means what was decided."""
+        """Returns the call with the windows and pixels of ``planned`` as its precondition."""
         target_look = call.target_look or planned
         first = presses(call.actions)[0]
         points = find_press_points(first, planned)
@@ -97,9 +97,15 @@ class ActGuard:
     async def hold_by_name(
         self, call: GroundedCall, now: Observation, environment: Environment
     ) -> GroundedCall:
-        """The call, held to windows alone, for a target whose pixels change all the time.
+        """Returns the call with the windows alone as its precondition.
 
-        What lies there is asked for once more, right before the act, where the machine tells.
+        For a target whose pixels change all the time. If the machine can do a hit test, the
+        element at the target is asked for once more, just before the act.
+
+        Args:
+            call: the call, with the targets it was decided on.
+            now: the newest look, on which the targets were found again.
+            environment: the machine, asked for what lies at the targets.
 
         Raises:
             ScreenChanged: something else lies there.
@@ -119,7 +125,12 @@ class ActGuard:
     async def look_again(
         self, call: GroundedCall, planned: Observation, environment: Environment
     ) -> Observation:
-        """Returns a look on which the call means what it meant on that which it was decided on.
+        """Returns a new look on which the call still means what it was decided to do.
+
+        Args:
+            call: the call, with the targets it was decided on.
+            planned: the look it was decided on.
+            environment: the machine; observed if there is no reader of elements.
 
         Raises:
             ScreenChanged: what lies at its place now, or has the focus.
@@ -131,7 +142,13 @@ class ActGuard:
         return now
 
     def find_objection(self, call: GroundedCall, planned: Observation, now: Observation) -> str:
-        """Returns why a call no longer means what it was decided to do; empty where it does."""
+        """Returns why a call no longer means what it was decided to do; empty if it does.
+
+        Args:
+            call: the call, with the targets it was decided on.
+            planned: the look it was decided on.
+            now: a newer look, of the same screen.
+        """
         if reason := other_window(planned, now):
             return reason
         if reason := new_dialog(planned, now):
@@ -167,7 +184,7 @@ class ActGuard:
     def _describe_difference(
         self, point: Point, target_look: Observation, now: Observation, box: BoundingBox
     ) -> str:
-        """Returns how the box around a target differs from what it was; empty where it does not."""
+        """Returns how the box around a target differs from what it was; empty if it does not."""
         boxes = box, middle(point, target_look)  # a control is a small part of a wide region
         likeness = min(
             similarity(target_look.screenshot.crop(b), now.screenshot.crop(b)) for b in boxes
@@ -178,7 +195,7 @@ class ActGuard:
         return f"the screen around ({x}, {y}) is no longer as it was (similarity {likeness:.2f})"
 
     def _check_focus(self, planned: Observation, now: Observation) -> str:
-        """Returns where keys would go now, if not where they were meant to; empty: not known."""
+        """Returns where keys would go now, if not where they were meant to; empty if not known."""
         if planned.all_elements is None or now.all_elements is None:
             box = planned.convert_box(_in_front(planned), "image")
             likeness = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
@@ -192,7 +209,13 @@ class ActGuard:
 
 
 def describe_replacement(point: Point, was: Element, current: Element | None) -> str:
-    """Returns what lies at a point in place of what lay there; empty: the same, as usable."""
+    """Returns what replaced an element at a point; empty if nothing did and it is as usable.
+
+    Args:
+        point: the target, in image space.
+        was: the element that lay there when the act was decided.
+        current: the element that lies there now; None if there is none.
+    """
     x, y = point.to_pixels()
     if current is None:
         return f"{name_element(was)} is no longer at ({x}, {y})"
@@ -218,19 +241,19 @@ def corners(box: BoundingBox) -> tuple[int, int, int, int]:
 
 
 def _is_on(point: Point, observation: Observation) -> bool:
-    """Whether it is on the picture; an act beside it is refused by the machine."""
+    """Whether a point is on the picture; the machine refuses acts outside of it."""
     return 0 <= point.x < observation.image.width and 0 <= point.y < observation.image.height
 
 
 def _in_front(observation: Observation) -> BoundingBox:
-    """The screen-space box that keys are about: the active window's, else the whole screen's."""
+    """The screen-space box of what gets the keys: the active window, else the whole screen."""
     screen = BoundingBox(0, 0, observation.screen.width, observation.screen.height, "screen")
     box = observation.active.box if observation.active is not None else None
     return (box.intersection(screen) if box is not None else None) or screen
 
 
 def _is_known(element: Element, planned: Observation) -> bool:
-    """Whether it was on the look that was decided on; so where that look does not tell."""
+    """Whether an element was on the look decided on; true also if that look has no elements."""
     known = planned.all_elements
     return known is None or any(is_same(element, other) for other in known)
 
@@ -249,9 +272,10 @@ def _is_one_of_several(element: Element, observation: Observation) -> bool:
 
 
 def _list_beside(element: Element, observation: Observation) -> Iterator[Element]:
-    """Yields the elements with a text in the row of another.
+    """Yields the elements with a text in the row of an element.
 
-    In a bar, beside a part that only arranges others, what a field holds names no row.
+    In a tool bar, the value of a field does not name the row of an element without a name that
+    only arranges others.
     """
     middle = element.box.centre.y
     bars = (
@@ -273,10 +297,16 @@ def _list_beside(element: Element, observation: Observation) -> Iterator[Element
 def is_in_another_row(
     was: Element, observation: Observation, current: Element, now: Observation
 ) -> bool:
-    """Whether one of several equal things stands beside other texts than it did.
+    """Whether one of several equal elements now stands beside other texts than before.
 
-    Figures name a row as letters do. Only where the rest names one row alone, a count or a time of
-    day in it may be another one now.
+    Numbers name a row as words do. A count or a time of day in a row may have changed only if the
+    other texts name no other row.
+
+    Args:
+        was: the element on ``observation``.
+        observation: the look that the act was decided on.
+        current: the element that lies in its place on ``now``.
+        now: the newest look.
     """
     if not _is_one_of_several(was, observation):
         return False
@@ -297,9 +327,9 @@ def is_in_another_row(
 
 
 def _is_drawn_otherwise(texts: Iterable[Element], before: Observation, now: Observation) -> bool:
-    """Whether a text is drawn that its element does not tell yet: pages tell late of what changed.
+    """Whether a text is drawn otherwise: a page may redraw it before its element says so.
 
-    What a field or a box that is ticked shows is not its name, nor what a part shows that has them.
+    A text that contains a control is left out: what a field or check box shows is not its name.
     """
     if (mask := changed_mask(before, now)) is None:
         return False
@@ -320,18 +350,18 @@ def _row(element: Element, observation: Observation) -> list[str]:
 
 
 def _words(element: Element) -> str:
-    """The text of an element on one line; empty where it is signs alone."""
+    """The text of an element on one line; empty if it has neither letters nor digits."""
     words = " ".join((element.name or element.text).split())
     return words if re.search(r"\w", words) else ""
 
 
 def _without_ticking(row: Sequence[str]) -> list[str]:
-    """The texts of a row without those that count or tell the time by themselves."""
+    """The texts of a row without counts and times of day, which change by themselves."""
     return [text for text in row if not _TICKING.fullmatch(text)]
 
 
 def row_boxes(point: Point, observation: Observation) -> list[BoundingBox]:
-    """The screen-space boxes of the texts beside what lies at a point, where they tell it apart."""
+    """The screen-space boxes of the texts that tell the element at a point from its equals."""
     element = element_at(point, observation)
     if element is None or not _is_one_of_several(element, observation):
         return []
@@ -342,7 +372,7 @@ def row_boxes(point: Point, observation: Observation) -> list[BoundingBox]:
 
 
 def own_boxes(points: Iterable[Point], observation: Observation) -> tuple[BoundingBox, ...]:
-    """The screen-space boxes of what lights up with a pointer at some points, or no longer does."""
+    """The screen-space boxes of elements whose look the pointer may change: at points, under it."""
     most = LARGE * observation.screen.width * observation.screen.height
     places = [*points, *((observation.cursor,) if observation.cursor is not None else ())]
     things = (element_at(place, observation) for place in places)
@@ -350,7 +380,7 @@ def own_boxes(points: Iterable[Point], observation: Observation) -> tuple[Boundi
 
 
 def new_dialog(planned: Observation, now: Observation) -> str:
-    """Returns a dialog of a page that was not there when this was decided; empty: none, unknown."""
+    """Returns which dialog of a page came up since the plan; empty if none did, or not known."""
     if planned.all_elements is None:
         return ""
     elements = now.elements or ()
@@ -363,7 +393,7 @@ def new_dialog(planned: Observation, now: Observation) -> str:
 
 
 def _has_controls(number: int, elements: Sequence[Element]) -> bool:
-    """Whether a message has anything to press: else it goes by itself."""
+    """Whether a message has anything to press; one without disappears by itself."""
     return any(
         element.role in CONTROLS and is_part_of(inner, number, elements)
         for inner, element in enumerate(elements)
@@ -373,7 +403,14 @@ def _has_controls(number: int, elements: Sequence[Element]) -> bool:
 def describe_redrawing(
     point: Point, element: Element, before: Observation, now: Observation
 ) -> str:
-    """Returns how a thing or what is around it is drawn otherwise; empty where it is not."""
+    """Returns how an element or its surroundings are drawn otherwise; empty if they are not.
+
+    Args:
+        point: the target, in image space.
+        element: the element there, on ``now``.
+        before: the look that the act was decided on.
+        now: the newest look.
+    """
     mask = changed_mask(before, now)
     box = region(point, before)
     if mask is None or (changed := mask.crop(corners(box))).getbbox() is None:
@@ -402,7 +439,7 @@ def describe_redrawing(
 
 
 def _ends_near(changed: Image.Image, box: BoundingBox) -> bool:
-    """Whether a change ends close to a box, as the glow of what is in it; a veil goes on."""
+    """Whether a change ends close to a box, as the glow of a control does; an overlay goes on."""
     within, near = grow_box(box, _GLOW), grow_box(box, 3 * _GLOW)
     part = changed.crop(corners(near))
     left, top = int(within.left - near.left), int(within.top - near.top)

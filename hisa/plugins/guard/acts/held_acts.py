@@ -22,8 +22,8 @@ class HeldActs(Hook):
     """Holds every act of a run to the look that it was decided on.
 
     Args:
-        reader: reads elements; None: one is made for the machine of the run, if that tells them.
-        emit: takes what the run's own reader reads.
+        reader: reads elements; if None, one is made for the run's machine, if that lists elements.
+        emit: takes the events of the reader that is made for the run.
         settle: longest wait, in seconds, for the screen to stop changing.
     """
 
@@ -44,16 +44,16 @@ class HeldActs(Hook):
         self._decided: GroundedCall | None = None
 
     async def on_start(self, run: Run) -> None:
-        """Read elements for the run's machine from now on, where it tells them."""
+        """Read elements of the run's machine from now on, if it lists them."""
         if self._emit is not None and "elements" in run.environment.capabilities:
             reader = ElementsReader(run.environment, emit=self._emit)
             self._guard = SequenceGuard(reader)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Hold it to its look; if the screen changed, look whether it still means the same.
+        """Hold the action to its look; if the screen changed, check that it still means the same.
 
         Raises:
-            ScreenChanged: it does not; it must not be done.
+            ScreenChanged: it does not, and must not be done.
             EnvironmentFailed: the machine does not answer.
         """
         if action.number == 1:
@@ -67,7 +67,7 @@ class HeldActs(Hook):
         self._decided = action.call = replace(held, next_moves=action.call.next_moves)
 
     async def _look_before(self, step: Step) -> Observation:
-        """The look from right before the first act, where others follow it."""
+        """The look from just before the first act if others follow it, else that of the plan."""
         call = step.grounded
         if call is None or not (call.following or len(presses(call.actions)) > 1):
             return step.look
@@ -106,10 +106,10 @@ class HeldActs(Hook):
         return press
 
     async def _hold_again(self, step: Step, action: StepAction) -> None:
-        """Hold it to a new look on which it means the same: by its pixels, then by its name."""
+        """Hold an action to a new look: at the second try by pixels, later by its name."""
         decided, environment = self._decided, step.environment
-        assert decided is not None, "it was held when it was tried first"
-        assert decided.precondition is not None, "it was held when it was tried first"
+        assert decided is not None, "the first try held it"
+        assert decided.precondition is not None, "the first try held it"
         observation = await self._guard.look_again(decided, decided.precondition.look, environment)
         if action.tries == 1:
             held = self._guard.hold(replace(decided, target_look=None), observation)

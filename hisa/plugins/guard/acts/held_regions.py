@@ -1,4 +1,4 @@
-"""What must still be as it was around the target of an act, and how a look is told to differ."""
+"""The region around the target of an act that must be as it was, and how windows changed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _ROOM = 8
 _LEAST, _MOST = (64, 32), (320, 160)
 """Width and height in image pixels of the region that is compared around a target."""
 _BARE = (320, 120)
-"""The same where no element is known: wide enough for a label beside a field."""
+"""The same if no element is known: wide enough for a label beside a field."""
 CONTROLS = FIELDS | frozenset(
     {"push button", "button", "toggle button", "check box", "radio button", "link", "combo box"}
 )
-"""Roles of things that are clicked; a new one is a dialog, a message or another page."""
+"""Roles of elements that are clicked; a new one means a dialog, a message or another page."""
 
 
 def other_window(planned: Observation, now: Observation) -> str:
-    """Returns what befell the windows since the plan; empty where nothing did, or not known."""
+    """Returns how the windows changed since the plan; empty if they did not, or not known."""
     if planned.screenshot.size != now.screenshot.size:
         return "the screen has another size"
     if not (planned.windows_known and now.windows_known):
@@ -66,14 +66,14 @@ def region(point: Point, reference: Observation) -> BoundingBox:
 
 
 def middle(point: Point, observation: Observation) -> BoundingBox:
-    """The image-space box of what is drawn just at a point."""
+    """The image-space box, of the least size that is compared, around a point."""
     (wide, high), at = _LEAST, point
     box = BoundingBox(at.x - wide / 2, at.y - high / 2, at.x + wide / 2, at.y + high / 2)
     return _on_picture(box, observation)
 
 
 def _on_picture(box: BoundingBox, observation: Observation) -> BoundingBox:
-    """The whole pixels of the picture that a box reaches."""
+    """The box in whole pixels, cut off at the edges of the picture."""
     size = observation.image
     return BoundingBox(
         max(0, int(box.left)),
@@ -84,9 +84,18 @@ def _on_picture(box: BoundingBox, observation: Observation) -> BoundingBox:
 
 
 def _limit_box(box: BoundingBox, point: Point) -> BoundingBox:
-    """The box, not smaller and not larger than is compared around a point."""
+    """The box, brought between the least and the largest size compared around a point."""
 
     def side(start: float, end: float, middle: float, least: int, most: int) -> tuple[float, float]:
+        """Returns the start and end of one dimension, in image pixels.
+
+        Args:
+            start: the left or top side of the box.
+            end: the right or bottom side of the box.
+            middle: the coordinate of the point in this dimension.
+            least: least length, around the middle.
+            most: largest length, around the middle.
+        """
         start, end = min(start, middle - least / 2), max(end, middle + least / 2)
         return max(start, middle - most / 2), min(end, middle + most / 2)
 
@@ -96,5 +105,5 @@ def _limit_box(box: BoundingBox, point: Point) -> BoundingBox:
 
 
 def is_usable(element: Element) -> bool:
-    """Whether it is not disabled."""
+    """Whether an element is not disabled."""
     return not element.states or bool(element.states & {"enabled", "sensitive"})

@@ -1,8 +1,8 @@
-"""Guards of sequences: whether a later action still finds what it was planned for.
+"""Checks in a sequence whether a later action still finds what it was planned for.
 
-An action is made where nothing but the earlier ones has changed the screen. Where something else
-did, the region around its target must look as it did, and hold the same element (OS-Catalyst,
-section 3.2, asks both of recorded pairs of actions; here they are asked before each act).
+An action is done if only the earlier actions have changed the screen. If something else did, the
+region around its target must look as it did and hold the same element. (OS-Catalyst, section 3.2,
+asks both of recorded pairs of actions; here they are asked before each act.)
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ from hisa.state.roi import changed_mask
 __all__ = ["SequenceGuard"]
 
 _RING = 6
-"""Image pixels around an element within which a change is its own: a ring of focus, a shadow."""
+"""Image pixels around an element within which a change is its own: a focus ring, a shadow."""
 _FRAME = 3
-"""Screen pixels of a frame that is drawn inside an element's own edge, as a sheet's cell cursor."""
+"""Screen pixels of a frame drawn inside the edge of an element, as the cell cursor of a sheet."""
 _COVERED = 0.5
-"""Share of what is drawn in an element from which on a change covers it."""
+"""Share of the pixels of an element above which a change covers it."""
 _MOVED = 3
-"""Screen pixels by which a box may differ and be at the same place."""
+"""Screen pixels by which the side of a box may differ if it is at the same place."""
 _SIDES = attrgetter("left", "top", "right", "bottom")
 _TICKED = frozenset({"check box", "radio button", "toggle button", "switch"})
-"""Roles of what a click switches; it brings up nothing."""
+"""Roles of elements that a click switches; it brings up nothing."""
 _OPENING = frozenset({"menu", "menu item", "combo box", "popup menu"})
 _ENTRIES = frozenset({"menu", "menu item", "check menu item", "radio menu item", "list item"})
-"""Roles of what opens a menu or a list, and of what that holds."""
+"""Roles of the entries of a menu or list; some of them open another one."""
 _PRESSED = CONTROLS - FIELDS
-"""Roles of what Enter or Space presses."""
+"""Roles of elements that Enter or Space presses."""
 _MOVES_FOCUS = frozenset({"tab", "enter", "return", "esc", "escape", "up", "down", "left", "right"})
 _Looks = tuple[Observation, Observation, Observation]
 
 
 class SequenceGuard(ActGuard):
-    """Checks the screen before each later action too."""
+    """Checks the screen also before each later action of a sequence."""
 
     async def reference(self, planned: Observation, environment: Environment) -> Observation:
-        """Returns a look from right before the first act, with elements where they can be had.
+        """Returns a look from just before the first act, with elements if they can be read.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -80,15 +80,15 @@ class SequenceGuard(ActGuard):
     async def allow(
         self, call: GroundedCall, past_calls: Sequence[ExecutedCall], *, observations: _Looks
     ) -> GroundedCall:
-        """The action, with the boxes that must still be as they are now when it is made.
+        """Returns the call with the boxes that must be as they are now when it is executed.
 
         Args:
-            call: the next one.
-            past_calls: those that were made.
-            observations: that of the plan, its `reference`, and that of now.
+            call: the next call.
+            past_calls: the calls of the step that were executed, in order.
+            observations: the look of the plan, its `reference`, and the look of now.
 
         Raises:
-            ScreenChanged: why it must not be made now.
+            ScreenChanged: the call must not be executed now; the message says why.
             EnvironmentFailed: the machine does not answer.
         """
         target_look = await self._find_target_look(call, past_calls, observations)
@@ -99,10 +99,20 @@ class SequenceGuard(ActGuard):
     async def next_press(
         self, press: GroundedCall, past_calls: Sequence[ExecutedCall], *, observations: _Looks
     ) -> GroundedCall:
-        """As `allow`, of a later press of one call, which is the last of ``past_calls``.
+        """Does as `allow` for a later press of one call, whose earlier part ends ``past_calls``.
 
-        Keys are meant for what keys and clicks of the same call bring up, but fields, boxes that
-        are ticked, and text bring up nothing. An entry is meant of the menu that was opened.
+        Keys are meant for what keys and clicks of the same call bring up, but clicks on fields and
+        check boxes, and typed text, bring up nothing. A click after one that opened a menu is meant
+        for an entry of that menu.
+
+        Args:
+            press: the call, with the actions of this press alone.
+            past_calls: the calls that were executed; the last is the part of this call that was.
+            observations: the look of the plan, its `reference`, and the look of now.
+
+        Raises:
+            ScreenChanged: the press must not be executed now; the message says why.
+            EnvironmentFailed: the machine does not answer.
         """
         planned, reference, now = observations
         points = tuple(find_press_points(press.actions, now))
@@ -129,7 +139,7 @@ class SequenceGuard(ActGuard):
         target_look: Observation,
         observations: _Looks,
     ) -> GroundedCall:
-        """The call held to the look of now; its targets are known from ``target_look``."""
+        """The call held to the look of now, with its targets' elements from ``target_look``."""
         _, reference, now = observations
         points = tuple(points)
         boxes = [region(point, reference) for point in points]
@@ -143,7 +153,7 @@ class SequenceGuard(ActGuard):
     async def _describe_arrival(
         self, past_calls: Sequence[ExecutedCall], observations: _Looks
     ) -> str:
-        """Returns what came up since the first act and takes the keys; empty: none is seen."""
+        """Returns what came up since the first act and takes the keys; empty if nothing is seen."""
         _, reference, now = observations
         window_reason = other_window(reference, now)
         if window_reason or self._reader is None or changed_mask(reference, now) is None:
@@ -159,10 +169,10 @@ class SequenceGuard(ActGuard):
     async def _find_target_look(
         self, call: GroundedCall, past_calls: Sequence[ExecutedCall], observations: _Looks
     ) -> Observation:
-        """Returns the look of now with the elements that a call is about, as far as they are known.
+        """Returns the look of now with the elements of a call's targets, as far as they are known.
 
         Raises:
-            ScreenChanged: why it must not be made now.
+            ScreenChanged: the call must not be executed now; the message says why.
         """
         planned, reference, now = observations
         if window_reason := other_window(planned, now):
@@ -197,8 +207,8 @@ class SequenceGuard(ActGuard):
     ) -> str:
         """Returns how the region around a target differs from the look it was planned on.
 
-        Around a known element up to half may, as where a sheet's cell cursor comes or goes: whether
-        the same element lies there is asked afterwards.
+        Up to half of the pixels around a known element may differ, as when the cell cursor of a
+        sheet comes or goes. Whether the same element lies there is checked afterwards.
         """
         if left.crop(corners(box)).getbbox() is None:
             return ""
@@ -218,7 +228,7 @@ class SequenceGuard(ActGuard):
 
 
 def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> bool:
-    """Whether most of an image-space box changed, and not its color alone, as a tab's does."""
+    """Whether most of an image-space box changed, and not only its colour, as that of a tab."""
     mask = changed_mask(planned, now)
     if mask is None:
         return False
@@ -231,7 +241,7 @@ def _is_covered(box: BoundingBox, planned: Observation, now: Observation) -> boo
 def _find_unexplained(
     planned: Observation, now: Observation, acted: Iterable[BoundingBox]
 ) -> Image.Image | None:
-    """White where the screen changed outside of what was acted on; None where it did not."""
+    """A mask, white where the screen changed outside of ``acted``; None if it did not."""
     mask = changed_mask(planned, now)
     if mask is None:
         return None
@@ -245,7 +255,7 @@ def _find_unexplained(
 def _acted_boxes(
     past_calls: Sequence[ExecutedCall], reference: Observation
 ) -> Iterator[BoundingBox]:
-    """The image-space boxes of what earlier actions were about, and of what lost the focus."""
+    """The image-space boxes of the targets of earlier actions, and of what had the focus."""
     screen = reference.screen.width * reference.screen.height
     places = [point for past_call in past_calls for point in points(past_call.call.actions)]
     elements = [element_at(point, reference) for point in places]
@@ -260,9 +270,9 @@ def _acted_boxes(
 def _targets(
     call: GroundedCall, past_calls: Sequence[ExecutedCall], now: Observation
 ) -> tuple[Point, ...]:
-    """The image-space points that an action is about.
+    """The image-space points of a call's targets.
 
-    Keys go to what was clicked last, as long as no key has moved the focus since.
+    The target of keys is the last click, unless a key has moved the focus since.
     """
     if aims := _aim_points(call, now):
         return aims
@@ -275,7 +285,7 @@ def _aim_points(call: GroundedCall, now: Observation) -> tuple[Point, ...]:
 
 
 def _list_focus_moves(past_calls: Sequence[ExecutedCall]) -> Iterator[Point | None]:
-    """Yields what moved the focus, the newest first: a click's point; None for keys."""
+    """Yields what moved the focus, the newest first: the point of a click; None for keys."""
     for past_call in reversed(past_calls):
         for action in reversed(past_call.call.actions):
             if at := points([action]):
@@ -297,12 +307,12 @@ def _moves_focus(action: Action) -> bool:
 def _check_elements(
     targets: Sequence[Point], acted: Sequence[BoundingBox], *, observations: _Looks
 ) -> str:
-    """Returns what speaks against an action by the elements.
+    """Returns why the elements speak against an action; empty if they do not.
 
     Args:
-        targets: the points that it is about.
-        acted: what earlier ones were about.
-        observations: those that its targets and what came up are known from, and one of now.
+        targets: its points, in image space.
+        acted: the image-space boxes that earlier actions account for.
+        observations: the look with its targets, the look to find new dialogs by, and that of now.
     """
     intended, reference, now = observations
     if not is_complete(now):
@@ -338,11 +348,11 @@ def _check_new_focus(
     reference: Observation,
     now: Observation,
 ) -> str:
-    """Returns where the focus is, if keys are not meant to go there; empty where not known.
+    """Returns where the focus is, if keys are not meant to go there; empty if not known.
 
-    It may be where it was before, where something was clicked, and where the application put it in
-    answer to a click on what holds no text itself: a button, a tab, a menu. An answer is nothing
-    that a key would press, and it asks for no password.
+    The focus may be where it was before, where something was clicked, or where the application put
+    it after a click on what holds no text itself: a button, a tab, a menu. In the last case it must
+    not be on an element that a key would press, nor on a password field.
     """
     before, focused = _innermost_focused(reference), _innermost_focused(now)
     if not focused:
@@ -372,7 +382,7 @@ def _check_new_focus(
 
 
 def _focused_by_answer(past_calls: Sequence[ExecutedCall], reference: Observation) -> list[Element]:
-    """Returns what had the focus when keys were last allowed after a click; empty: not known."""
+    """Returns what had the focus when keys were last allowed after a click; empty if not known."""
     for past_call in reversed(past_calls):
         observation = past_call.call.target_look
         if points(past_call.call.actions):
@@ -389,10 +399,10 @@ def _focused_by_answer(past_calls: Sequence[ExecutedCall], reference: Observatio
 def _is_written_in(
     element: Element, before: Sequence[Element], past_calls: Sequence[ExecutedCall]
 ) -> bool:
-    """Whether keys go where they went: to the same thing, or to the text that it opened for them.
+    """Whether keys go where they went before: to the same element, or to the text it opened.
 
-    A sheet's cell has such a text. It lies over the cell or holds what was typed; LibreOffice gives
-    a wrong place for numbers. A field must do both: one that came up may take the keys as well.
+    The cell of a sheet opens such a text. It lies over the cell, or holds what was typed, because
+    LibreOffice gives a wrong place for numbers. A field must do both: a new one may take the keys.
     """
     if _is_among(element, before) or not _holds_text(element):
         return _is_among(element, before)
@@ -409,9 +419,10 @@ def _is_part(element: Element, other: Element) -> bool:
 
 
 def _innermost_focused(observation: Observation) -> list[Element]:
-    """The elements that have the focus and hold no other that has it.
+    """The elements of the active window with the focus that contain no other with it.
 
-    A program may leave the mark on a button that was clicked, while the keys go to its document.
+    More than one is possible: a program may leave the mark on a button that was clicked, while its
+    document gets the keys.
     """
     elements = observation.elements or ()
     front = (observation.active.title, "") if observation.active is not None else None
@@ -455,7 +466,7 @@ def _find_new_control(
     now: Observation,
     acted: Sequence[BoundingBox],
 ) -> str:
-    """Returns which of some elements is a control that came up outside of what was acted on."""
+    """Returns which element is a control that came up outside of ``acted``; empty if none is."""
     if not is_complete(reference):
         return ""
     known = {(e.role, e.name, e.label) for e in reference.elements or ()}
@@ -467,19 +478,19 @@ def _find_new_control(
     return ""
 
 
-# ---------------------------------------------------------------- what acts of one call bring
+# ---------------------------------------------------------------- effects of the acts of one call
 
 
 def _list_clicked(
     past_calls: Sequence[ExecutedCall], reference: Observation
 ) -> Iterator[Element | None]:
-    """Yields what the pointer pressed in the call that is being made; None: not known."""
+    """Yields what the pointer pressed in the call that is being executed; None if not known."""
     for point in find_press_points(past_calls[-1].call.actions, reference):
         yield element_at(point, reference)
 
 
 def _may_bring_dialog(past_calls: Sequence[ExecutedCall], reference: Observation) -> bool:
-    """Whether what was done of a call may be meant to bring up a window or a dialog."""
+    """Whether the executed part of a call may be meant to bring up a window or a dialog."""
     keyed = any(isinstance(a, Press | Hotkey | KeyDown) for a in past_calls[-1].call.actions)
     quiet = FIELDS | _TICKED
     return keyed or any(
@@ -488,7 +499,7 @@ def _may_bring_dialog(past_calls: Sequence[ExecutedCall], reference: Observation
 
 
 def _opens_menu(past_calls: Sequence[ExecutedCall], reference: Observation) -> bool:
-    """Whether the last click of a call was on what opens a menu or a list."""
+    """Whether the last click of a call was on an element that opens a menu or a list."""
     clicked = [*_list_clicked(past_calls, reference)]
     last = clicked[-1] if clicked else None
     return last is not None and (last.role in _OPENING or "has-popup" in last.states)
@@ -497,7 +508,7 @@ def _opens_menu(past_calls: Sequence[ExecutedCall], reference: Observation) -> b
 def _is_relabelled(
     point: Point, reference: Observation, planned: Observation, now: Observation
 ) -> bool:
-    """Whether another label is drawn on a button that is pressed once more."""
+    """Whether another label is drawn on a button that is to be pressed again."""
     known = element_at(point, reference)
     if known is None or known.role not in CONTROLS - FIELDS:
         return False

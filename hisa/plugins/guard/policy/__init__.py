@@ -1,1 +1,1 @@
-"""The facts of a call, the rules, and what they decide: start with `call_decider.py`."""
+"""Decides calls by their facts and the policy's rules; start with `call_decider.py`."""

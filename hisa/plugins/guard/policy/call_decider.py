@@ -1,6 +1,6 @@
 """Decides each action before it is done: from its call, its tool and a look with new elements.
 
-It takes a few milliseconds besides reading them, and no model is asked.
+A decision takes a few milliseconds besides reading the elements, and asks no model.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _GO_ON = (
 _HOME_SECONDS = 10.0
 """Time limit of a command that prints one line; chosen by hand."""
 _READINGS = 2
-"""Times that elements are read where some could not be: a window may just have come."""
+"""Times that elements are read if some could not be: a window may have just opened."""
 _LONGEST = 2_000
-"""Characters of a call that an event and a refusal keep; the log has it whole where it is made."""
+"""Characters of a call that an event and a refusal keep; the call's own event has it whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """What came of asking."""
+    """Whether a call may be executed, a person's answer if one was needed, and the refusal."""
 
     allowed: bool
     answer: Literal["", "once", "kind", "stop", "refuse", "earlier", "nobody"] = ""
@@ -54,12 +54,12 @@ class _Word:
 async def open_policy(
     policy: PolicySettings, environment: Environment, decisions: Iterable[Decided] = ()
 ) -> Policy:
-    """The policy of a run.
+    """Returns the policy of a run.
 
     Args:
         policy: the section of the settings.
-        environment: the machine; a thrown-away one has no default rules unless they are asked for.
-        decisions: earlier ones, where the run goes on.
+        environment: the machine; a throw-away machine has no default rules unless they are set.
+        decisions: those from before the run was resumed.
     """
     named = bool(policy.folders) or any(rule.path for rule in policy.rules)
     home = await _home(environment) if named else ""
@@ -72,7 +72,7 @@ async def open_policy(
 
 
 async def _home(environment: Environment) -> str:
-    """The home folder of the desktop's user; empty where the machine does not tell."""
+    """The home folder of the desktop's user; empty if the machine cannot say."""
     if "execute" not in environment.capabilities:
         return ""
     answer = await environment.execute(["sh", "-c", 'printf %s "$HOME"'], timeout=_HOME_SECONDS)
@@ -81,14 +81,14 @@ async def _home(environment: Environment) -> str:
 
 
 class Decider:
-    """Decides the actions of a run, asks a person where that is the verdict, and takes note.
+    """Decides the actions of a run, asks a person if that is the verdict, and logs decisions.
 
     Args:
         policy: the rules.
         environment: the machine.
         find: finds a tool by its name.
         emit: gets a `Decided` for each action, and a `Confirmed` for each question.
-        ask: asks a person; None: nobody can be asked, and what needs one is refused.
+        ask: asks a person; None if nobody can be asked: what needs a person is then refused.
     """
 
     def __init__(
@@ -110,13 +110,13 @@ class Decider:
         self._newest: Observation | None = None
 
     async def decide(self, action: StepAction) -> None:
-        """Let an action be done, or say what it would come to in a dry run.
+        """Let an action be done; in a dry run, give it an outcome that says what would be done.
 
-        A later press of a call is decided alone where its look shows what those before it brought,
-        else together with them.
+        A later press of a call is decided alone if its look shows the effect of the presses before
+        it, else together with them.
 
         Raises:
-            ActionRefused: it must not be done, in words to the planner.
+            ActionRefused: it must not be done; the message is for the planner.
             asyncio.CancelledError: the person who was asked stopped the run.
             EnvironmentFailed: the machine does not answer.
         """
@@ -127,7 +127,7 @@ class Decider:
                 action.outcome = _dry_outcome(f"end the run: {call.input}", "")
             return
         if not action.changed:
-            self._last = self._newest  # the look of the press before
+            self._last = self._newest  # the look of the previous press
         observation = self._newest = await self._look(call, action.look)
         if dry:
             call = action.full_call
@@ -145,7 +145,10 @@ class Decider:
         action.approved |= await self._allow(call, tool, observation)
 
     def _is_shown(self, action: StepAction, observation: Observation) -> bool:
-        """Whether a look shows what was done of the same call, so that the rest stands alone."""
+        """Whether a look shows the effect of a call's earlier part: the rest is then judged alone.
+
+        True too if effects do not matter to the rules.
+        """
         if not self.policy.judges_effects:
             return True
         return self._last is not None and shows_effect(
@@ -153,13 +156,13 @@ class Decider:
         )
 
     async def _allow(self, call: GroundedCall, tool: BaseTool, observation: Observation) -> bool:
-        """Decide, and take note; returns whether a person allowed it.
+        """Decide and log the decision; returns whether a person was asked and allowed the call.
 
         Raises:
             ActionRefused: it is not allowed.
         """
         facts, ruling = await self._judge(call, tool, observation)
-        word = await self._word(call, facts, ruling)
+        word = await self._ask_for_word(call, facts, ruling)
         decided = _build_decision(call, facts, ruling, word=word)
         self._emit(decided)
         if decided.answer == "kind":
@@ -182,9 +185,9 @@ class Decider:
         return facts, self.policy.decide(facts)
 
     async def _look(self, call: GroundedCall, observation: Observation) -> Observation:
-        """Returns the look that is judged, with new elements where they say what is pressed.
+        """Returns the look to judge, with new elements if it matters what would be pressed.
 
-        So they do of the address that a browser shows, where that matters.
+        Elements are also read for the address that a browser shows, if a rule depends on it.
         """
         presses = any(not isinstance(action, (Move, Scroll, Sleep)) for action in call.actions)
         pressing = presses and self.policy.judges_effects
@@ -200,7 +203,7 @@ class Decider:
         return observation
 
     async def _judge_aim(self, context: ToolContext, tool: BaseTool) -> PressJudgement:
-        """Returns what a tool would press, where that matters and it can tell."""
+        """Returns what a tool would press, if that matters and the tool can tell."""
         aim = tool.traits.aim
         if aim is None or not self.policy.judges_effects:
             return NOTHING
@@ -212,8 +215,8 @@ class Decider:
             return NOTHING
         return judge_words(target.names, target.around, name="what it would press")
 
-    async def _word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
-        """Returns whether the call may be made, and why not."""
+    async def _ask_for_word(self, call: GroundedCall, facts: CallFacts, ruling: Ruling) -> _Word:
+        """Returns whether the call may be executed, and if not, why."""
         if ruling.verdict == "allow":
             return _Word(True)
         if ruling.verdict == "deny":
@@ -242,7 +245,7 @@ class Decider:
         return ". ".join(sentences)
 
     def _limits(self, reasons: tuple[Reason, ...]) -> list[str]:
-        """The sites and folders that are allowed, where a call leaves them."""
+        """The allowed sites and folders, if a call leaves them."""
         if not any("leaving" in reason.rule for reason in reasons):
             return []
         settings = self.policy.settings
@@ -257,7 +260,7 @@ def _list_reasons(ruling: Ruling) -> list[str]:
 
 
 def _question(call: GroundedCall, ruling: Ruling) -> str:
-    """Returns the text of the question: the call whole, and why it is asked about."""
+    """Returns the text of the question: the whole call, and why it needs a person."""
     description = f"\n({call.call.description})" if call.call.description else ""
     reasons = "\n".join(f"- {reason.text}: {reason.rule}" for reason in ruling.reasons)
     why = f"\n{ruling.why}" if ruling.why else ""

@@ -1,4 +1,4 @@
-"""What a call would do, worked out before it is made from the call, its tool and the look."""
+"""Works out what a call would do, before it is executed, from the call, its tool and the look."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATH = re.compile(r"(/|~|\.\.?/|file:)", re.IGNORECASE)
 _UNSTATED = "a server's tool, and tools.mcp states neither that it only reads nor its effects"
 _PROGRAM_KEY = re.compile(r"app|application|program|executable|binary|interpreter", re.IGNORECASE)
 _LONGEST = 500
-"""Characters of a value that may be a path; longer ones are texts."""
+"""Most characters of a value that may be a path; longer values are texts."""
 
 
 def is_exempt(tool: BaseTool) -> bool:
@@ -53,12 +53,12 @@ def facts_of(
     """Returns the facts of a call.
 
     Args:
-        call: with places found.
-        tool: what it calls.
-        observation: what it was decided on, with elements where they were read.
-        home: the home folder, absolute; empty: not known.
-        judges_effects: what it would do matters, so that it matters too where that cannot be told.
-        aimed: what a tool presses, as far as the tool tells.
+        call: with its places.
+        tool: the tool that it calls.
+        observation: the look that it was decided on, with elements if they were read.
+        home: the home folder, absolute; empty if not known.
+        judges_effects: whether effects matter to the rules, and so unknown effects too.
+        aimed: what the tool would press, as far as the tool can tell.
     """
     apps = apps_of(call, observation)
     name, value = call.call.tool, call.input
@@ -81,12 +81,12 @@ def facts_of(
 
 
 def _is_served(tool: BaseTool) -> bool:
-    """Whether it is a server's, which acts where that runs, not on the run's machine."""
+    """Whether a tool is a server's: it acts where the server runs, not on the run's machine."""
     return tool.source.startswith(SERVED)
 
 
 def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: PressJudgement) -> Iterator[Part]:
-    """The call itself, then each command that an argument holds."""
+    """The call itself, then each command in its arguments."""
     writes = not tool.traits.reads
     named = list(_list_texts(call.input, key=_only_key(tool)))
     effects = aimed.effects.union(tool.traits.effects)
@@ -114,7 +114,7 @@ def _parts(call: GroundedCall, tool: BaseTool, home: str, aimed: PressJudgement)
 
 
 def _started_programs(named: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Lines for the programs that a tool starts on files: an "app" may be any program."""
+    """Yields the command lines of programs that a tool starts on files: an "app" may be any."""
     files = [text for key, text in named if _PATH_KEY.fullmatch(key)]
     programs = [text for key, text in named if _PROGRAM_KEY.fullmatch(key) and text.strip()]
     for program in programs:
@@ -128,12 +128,12 @@ def _describe_input(value: str | Mapping[str, Any]) -> str:
 
 
 def _only_key(tool: BaseTool) -> str:
-    """The name of the argument that a plain text is."""
+    """The name of the argument that a plain text is taken for; empty if the tool takes none."""
     return next(iter(tool.parameters.get("properties", {})), "") if tool.takes_text else ""
 
 
 def _list_texts(value: object, *, key: str) -> Iterator[tuple[str, str]]:
-    """Every text of an input, with the name it is given under."""
+    """Yields every text of an input with the name of its argument."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What the commands of a bash line would do, as far as it can be told from the line alone."""
+"""Works out what the commands of a bash line would do, as far as the line alone tells."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from hisa.plugins.guard.policy.shell_lines import (
 __all__ = ["parts_of_line"]
 
 _DEEPEST = 6
-"""Commands inside commands (sudo env bash -c …); more than anybody writes by hand."""
+"""Most commands inside commands (sudo env bash -c …); more than anybody writes by hand."""
 _MOST_PATHS = 400
-"""Files that a line may name and still be read; as many as fit a screen many times over."""
+"""Most files that a line may name to be read; chosen by hand, more than fit on several screens."""
 _DEVICE = re.compile(r"/dev/(sd|hd|vd|nvme|mmcblk|loop|dm-|md|mapper)")
 _TRASH = re.compile(r".*/\.?Trash(-\d+)?(/|$)", re.IGNORECASE)
 _EMPTYING = frozenset((":", "true", "cat /dev/null", "printf ", "echo -n"))
@@ -53,16 +53,16 @@ _Words = tuple[Word, ...]
 def parts_of_line(
     line: str, *, home: str = "", folders: Folders = ("~",), depth: int = 0
 ) -> tuple[Part, ...]:
-    """Returns the commands of a line, those inside others too, each as one part.
+    """Returns the commands of a line, also those inside others, each as one part.
 
     Args:
-        line: as bash would get it.
-        home: the home folder, absolute; empty: not known.
-        folders: in which it may run.
-        depth: how many commands it stands in.
+        line: the line as bash would get it.
+        home: the home folder, absolute; empty if not known.
+        folders: the folders in which it may run.
+        depth: the number of commands around the line.
     """
     if depth > _DEEPEST:
-        return (_unread(line, "its commands stand too deep in one another"),)
+        return (_unread(line, "its commands are nested too deeply"),)
     shell = read_line(line, folders)
     parts: list[Part] = []
     for command in shell.commands:
@@ -87,7 +87,7 @@ def _list_spellings(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Doing:
-    """What a command does by itself, and what it runs."""
+    """What a command does by itself, and the lines and commands that it runs."""
 
     reads: _Words = ()
     writes: _Words = ()
@@ -108,7 +108,7 @@ class _Reading:
     depth: int
 
     def parts(self, command: SimpleCommand) -> Iterator[Part]:
-        """Yields the command, and those that it runs."""
+        """Yields the command, and the commands that it runs."""
         touchy = [name for name in command.assigned if _TOUCHY.fullmatch(name)]
         why = f"it sets {touchy[0]}" if touchy else ""
         read = tuple(redirect.target for redirect in command.redirects if redirect.operator == "<")
@@ -142,7 +142,7 @@ class _Reading:
             for inner_command in doing.commands:
                 inner += deeper._run(inner_command, " ".join(word.text for word in inner_command))
         elif doing.lines or doing.commands:
-            doing = replace(doing, unread="its commands stand too deep in one another")
+            doing = replace(doing, unread="its commands are nested too deeply")
         if words or doing.unread:
             yield self._part(
                 words, name, source, doing=doing, effects=effects, exact=not why, others=others
@@ -163,7 +163,7 @@ class _Reading:
     def _redirect_parts(
         self, redirects: Sequence[Redirect], words: Sequence[Word]
     ) -> Iterator[Part]:
-        """Yields each file that is written: a pattern that allows `echo *` allows none of them."""
+        """Yields a part for each written file, as a pattern that allows `echo *` allows no file."""
         text = " ".join(word.text for word in words)
         empties = not words or text in _EMPTYING
         for redirect in redirects:
@@ -210,9 +210,9 @@ class _Reading:
         command = " ".join([program, *texts]) if words else ""
         unread = doing.unread
         if not unread and any(p.writes and not p.sure and p.text == "/" for p in paths):
-            unread = "it changes a file whose name cannot be told"
+            unread = "it changes a file whose name is not known"
         spelled = [*_list_spellings(source), *_list_spellings(" ".join([name, *texts]))]
-        for other in others:  # a program that is not known may run what it is given
+        for other in others:  # an unknown program may run its arguments
             inner, *rest = (word.text for word in other)
             effects |= find_program(inner.rpartition("/")[2], other[1:]).effects_of(other[1:])
             spelled.append(" ".join([inner.rpartition("/")[2], *rest]))
@@ -229,7 +229,7 @@ class _Reading:
 
 
 def _program_name(words: Sequence[Word]) -> tuple[str, str]:
-    """The program of a command as the lists know it, and why it is none of theirs."""
+    """The program of a command as the lists name it, and why it cannot be one of the lists."""
     if not words:
         return "", ""
     first = words[0]
@@ -239,23 +239,23 @@ def _program_name(words: Sequence[Word]) -> tuple[str, str]:
         return first.text, "the name of a program has unusual characters"
     folder, slash, name = first.text.rpartition("/")
     if slash and folder not in _SAFE_FOLDERS:
-        return first.text, f"{first.text} is no program of the system"
+        return first.text, f"{first.text} is not a program of the system"
     return name, ""
 
 
 def _find_touchy_setting(name: str, arguments: _Words) -> str:
-    """Returns which variable a builtin sets that changes what others do; empty for none."""
+    """Returns that a builtin sets a variable which changes what others do; empty if it does not."""
     for word in arguments if name in _SETTERS else ():
         variable, *value = re.split(r"[=+\[]", word.text, maxsplit=1)
         if not (word.known or value):
-            return "a variable is named later"
+            return "the name of a variable is filled in later"
         if _TOUCHY.fullmatch(variable):
             return f"it sets {variable}"
     return ""
 
 
 def _own_arguments(program: Program, arguments: _Words) -> _Words:
-    """Returns a program's own arguments: those of a command that it runs are judged with that."""
+    """Returns a program's own arguments, without those of the command that it runs."""
     if program.kind == "runs":
         return ()
     if program.name == "find":
@@ -281,11 +281,11 @@ def _path_effects(
     return frozenset(effects)
 
 
-# ------------------------------------------------------------------ what kinds of programs do
+# ------------------------------------------------------------------ kinds of programs
 
 
 def _read_command(program: Program, name: str, arguments: _Words) -> _Doing:
-    """Returns which files and addresses a command names, and what it runs."""
+    """Returns which files and addresses a command names, and which commands it runs."""
     reader = _READERS.get(program.kind)
     if reader is not None:
         return reader(program, name, arguments)
@@ -325,7 +325,7 @@ def _read_writer_here(program: Program, name: str, arguments: _Words) -> _Doing:
 
 
 def _files(arguments: Iterable[Word]) -> _Words:
-    """Returns arguments that may be files; of ``option=VALUE`` the value that looks like one."""
+    """Returns arguments that may be files; of ``option=VALUE``, a value that looks like a file."""
     files = []
     for word in arguments:
         dashed = word.text.startswith("-")
@@ -353,7 +353,7 @@ def _hosts(arguments: Iterable[Word]) -> tuple[NamedUrl, ...]:
 
 
 def _split_find(arguments: _Words) -> tuple[list[Word], list[_Words]]:
-    """Returns the own arguments of find, and the commands that it runs on what it finds."""
+    """Returns the arguments of find itself, and the commands that it runs on what it finds."""
     own, commands, rest = list[Word](), list[_Words](), list(arguments)
     while rest:
         word = rest.pop(0)
@@ -378,7 +378,7 @@ def _read_find(arguments: _Words) -> _Doing:
 
 
 def _read_script_program(program: Program, name: str, arguments: _Words) -> _Doing:
-    """A program whose first argument is one of its own language, or those after ``-e``."""
+    """Reads a program whose script is its first argument, or those after ``-e``."""
     pairs = list(zip([Word(""), *arguments], arguments, strict=False))
     scripts = [word for before, word in pairs if before.text == "-e"]
     valued = [word for before, word in pairs if any(program.matching_words("valued", [before]))]
@@ -397,7 +397,7 @@ def _read_script_program(program: Program, name: str, arguments: _Words) -> _Doi
 
 
 def _read_fetcher(program: Program, name: str, arguments: _Words) -> _Doing:
-    """A program that fetches addresses into files, which may have the names of their ends."""
+    """Reads a program that downloads addresses, perhaps into files named by their last parts."""
     urls, writes, before = list[NamedUrl](), list[Word](), Word("")
     for word in arguments:
         dashed = word.text.startswith("-")
@@ -421,7 +421,7 @@ def _read_fetcher(program: Program, name: str, arguments: _Words) -> _Doing:
 
 
 def _read_opener(program: Program, name: str, arguments: _Words) -> _Doing:
-    """A program with a window, and the pages and files that it opens."""
+    """Reads a program with a window: the pages and files that it opens."""
     plain = [word for word in arguments if not word.text.startswith("-")]
     pages = [word for word in plain if not word.known or _is_page(name, word.text)]
     files = [w for w in plain if w not in pages or not w.known or w.text[:5].lower() == "file:"]
@@ -436,7 +436,7 @@ def _is_page(name: str, text: str) -> bool:
 
 
 def _read_runner(program: Program, name: str, arguments: _Words) -> _Doing:
-    """A program that runs the command among its words."""
+    """Reads a program that runs the command in its arguments."""
     rest = list(arguments)
     while rest and rest[0].known:
         text = rest[0].text
@@ -457,17 +457,17 @@ def _read_runner(program: Program, name: str, arguments: _Words) -> _Doing:
 
 
 _STREAM = Word("$STDIN", known=False)
-"""What xargs reads."""
+"""Stands for the arguments that xargs reads."""
 
 
 def _any_command(unread: str, words: Sequence[Word]) -> _Doing:
-    """Commands that may stand among words: from each on that names a program that is known."""
+    """Returns the commands that words may hold: one from each word that names a known program."""
     starts = [n for n, word in enumerate(words) if is_known_program(word.text.rpartition("/")[2])]
     return _Doing(unread=unread, commands=tuple(tuple(words[start:]) for start in starts))
 
 
 def _read_shell(program: Program, name: str, arguments: _Words) -> _Doing:
-    """A shell; the text behind ``-c`` is read like any other line."""
+    """Reads a shell; the text after ``-c`` is read like any other line."""
     for number, word in enumerate(arguments):
         if not word.known or not word.text.startswith(("-", "+")):
             break
@@ -492,4 +492,4 @@ _READERS: Mapping[str, Callable[[Program, str, _Words], _Doing]] = {
     "runs": _read_runner,
     "shells": _read_shell,
 }
-"""By the kind of a program, what reads its arguments."""
+"""The function that reads the arguments of each kind of program."""

@@ -1,4 +1,4 @@
-"""What the words on a button, in a title or in a planner's description say that an act would do."""
+"""Reads effects from the words of a button, a dialog's title or a planner's description."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CONFIRMING = re.compile(
     re.IGNORECASE,
 )
 _LABEL = 60
-"""Characters of a button's label; longer ones are texts, and say what something is about."""
+"""Most characters of a button's label; longer texts only say what something is about."""
 _TITLE = 70
-"""Characters of a dialog's title."""
+"""Most characters of a dialog's title."""
 _OF_PROGRAM = re.compile(r" [-–—] |\.\w{2,4}\b")
-"""In titles of documents and pages, which say nothing of what a key does."""
+"""Found in titles of documents and pages, which say nothing about what a key does."""
 
 ADDRESS_BAR = re.compile(
     r"address and search bar|search (with .+ )?or enter address|^(address bar|location)$", re.I
@@ -51,12 +51,12 @@ def _effect_patterns() -> Mapping[Effect, re.Pattern[str]]:
 
 
 def read_effects(text: str, *, label: bool = False, first: bool = False) -> frozenset[Effect]:
-    """Returns what a text says that an act would do.
+    """Returns the effects that a text names.
 
     Args:
         text: a button's words, or a planner's description of it.
-        label: whether it stands on the screen; a long one is no button's.
-        first: only its first words count, as of a row that may be a choice of a menu.
+        label: whether the text is from the screen; a long one is then not a button's.
+        first: whether only its first words count, as for a row that may be an entry of a menu.
     """
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     if label and len(plain) > _LABEL:
@@ -70,14 +70,14 @@ def read_effects(text: str, *, label: bool = False, first: bool = False) -> froz
 
 
 def title_effects(title: str) -> frozenset[Effect]:
-    """Returns what a dialog of that title asks about; empty for a document's or a page's."""
+    """Returns the effects that a dialog's title names; empty for a document's or page's title."""
     if len(title) > _TITLE or (_OF_PROGRAM.search(title) and not title.rstrip().endswith("?")):
         return frozenset()
     return read_effects(title)
 
 
 def is_dismissing(label: str) -> bool:
-    """Whether a button's words call an act off."""
+    """Whether a button's words cancel an act."""
     return _DISMISSING.fullmatch(label.strip()) is not None
 
 

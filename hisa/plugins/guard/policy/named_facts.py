@@ -1,4 +1,4 @@
-"""What is known of a call before it is made: its parts, each decided by itself."""
+"""The facts of a call before it is executed: its parts, each of which is decided by itself."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _NO_EFFECTS: frozenset[Effect] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One command of a line, or what else a call does at once."""
+    """One command of a line, or another act of a call."""
 
     text: str
-    """As people read it."""
+    """The part as a person reads it."""
     command: str | None = None
-    """As patterns see it: the program without its folder, and its arguments without quotes. None:
-    it is no command."""
+    """The part as patterns see it: the program without its folder, and its arguments without
+    quotes. None if it is no command."""
     spellings: tuple[str, ...] = ()
-    """Others that a refusing pattern may mean: as it was written, and look-alikes made plain."""
+    """Others that a refusing pattern may match: as written, and with look-alikes normalised."""
     exact: bool = True
-    """Whether ``command`` is all of it: nothing in it is filled in later."""
+    """Whether ``command`` is complete: nothing in it is filled in later."""
     unread: str = ""
-    """Why it could do more than is known; empty: it could not."""
+    """Why it could do more than is known; empty if it could not."""
     effects: frozenset[Effect] = _NO_EFFECTS
     urls: tuple[NamedUrl, ...] = ()
     paths: tuple[NamedPath, ...] = ()
@@ -35,15 +35,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """A call, in parts. ``apps`` are those that it acts on, in small letters; empty: not known."""
+    """A call in parts; ``apps`` are those that it acts on, in lower case, empty if not known."""
 
     tool: str
     parts: tuple[Part, ...]
     apps: tuple[str, ...] = ()
     acts: bool = True
-    """False: it only looks."""
+    """Whether it does anything but look."""
     outside: bool = False
-    """It acts beyond the run's machine, so that nothing is undone with that."""
+    """Whether it acts beyond the run's machine, so that a reset of the machine undoes nothing."""
 
     def words(self) -> tuple[str, ...]:
         """The facts as an event keeps them, at most `MOST_WORDS`."""
@@ -63,4 +63,4 @@ class CallFacts:
 MOST_WORDS = 40
 """Facts of a call that are kept; chosen by hand, far above what a person writes in one line."""
 _WORD = 300
-"""Characters of one that are kept."""
+"""Characters of a fact that are kept."""

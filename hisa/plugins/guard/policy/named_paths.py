@@ -1,6 +1,6 @@
-"""The files that a call names, as one spelling each, and whether a pattern means them.
+"""The files that a call names, each in one spelling, and whether a pattern matches them.
 
-Nothing is looked up on the machine, so that a symbolic link is taken for what its name says.
+Nothing is looked up on the machine: a symbolic link is judged by its own name.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ _SENSITIVE = re.compile(
     r"|.*/(\.git/(hooks|config)|\.venv/(bin|lib\w*)|\.vscode)(/|$)"
     r"|.*/(hisa\.toml|pyvenv\.cfg|\.envrc|\.mcp\.json)$"
 )
-"""What the next login, program or colleague believes; chosen by hand from Debian's own set-up."""
+"""Files that the next login, program or colleague trusts; chosen by hand from Debian's layout."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedPath:
     """A file or folder that a call names.
 
-    ``text`` is absolute or begins with ``~``, without ``.`` and ``..``. Where it is not known it
-    ends at what is known, with ``sure`` False; what it may hold of wildcards has it end likewise.
+    ``text`` is absolute or begins with ``~``, without ``.`` and ``..``. If a part of it is not
+    known, or holds a wildcard that a shell fills in, ``text`` ends before that and ``sure`` is
+    False.
     """
 
     text: str
     writes: bool = False
     sure: bool = True
     deep: bool = False
-    """With everything below it."""
+    """Whether everything below it is meant too."""
 
 
 def resolve_path(
@@ -55,14 +56,14 @@ def resolve_path(
     deep: bool = False,
     glob: bool = False,
 ) -> NamedPath | None:
-    """The one spelling of a path; None for one that is no file, such as /dev/null.
+    """Returns a path in its one spelling; None for one that is no file, such as /dev/null.
 
     Args:
-        text: as it was written, without quotes.
-        home: the home folder, absolute; empty: not known.
-        base: the folder that a relative one begins in; None: not known.
-        known: False where the text holds something that is filled in later.
-        writes: whether it is changed.
+        text: the path as it was written, without quotes.
+        home: the home folder, absolute; empty if not known.
+        base: the folder that a relative path begins in; None if not known.
+        known: False if the text holds something that is filled in later.
+        writes: whether the file is changed.
         deep: whether everything below it is meant as well.
         glob: whether a shell fills in wildcards.
     """
@@ -88,7 +89,7 @@ def resolve_path(
 
 
 def _normalise(text: str, home: str, *, glob: bool) -> tuple[str, bool]:
-    """A path without dots, as far as it is known, and whether that is all of it."""
+    """Returns a path without dots, as far as it is known, and whether it is complete."""
     if home and (text == "~" or text.startswith("~/")):
         text = home + text[1:]
     root, *parts = text.split("/")
@@ -115,11 +116,11 @@ def _join_path(root: str, parts: list[str], home: str) -> str:
 
 
 def path_match(pattern: str, path: NamedPath) -> Match:
-    """Whether a pattern means a path. One without a wildcard means everything below it too."""
+    """Whether a pattern matches a path; one without a wildcard matches everything below it too."""
     best = _match_pattern(pattern.rstrip("/") or "/", path)
     if best is Match.YES or not pattern.startswith("~"):
         return best
-    own = _OTHERS_HOME.match(path.text)  # whose home it is, nobody told
+    own = _OTHERS_HOME.match(path.text)  # whose home it is, is not known
     if own is None:
         return best
     other = NamedPath("~" + path.text[own.end() :], path.writes, path.sure, path.deep)
@@ -145,10 +146,10 @@ def _match_pattern(pattern: str, path: NamedPath) -> Match:
 
 
 def is_inside(path: NamedPath, folders: Iterable[str]) -> bool:
-    """Whether a path lies in one of the folders for sure."""
+    """Whether a path certainly lies in one of the folders."""
     return any(path_match(folder, path) is Match.YES for folder in folders)
 
 
 def is_sensitive(path: NamedPath) -> bool:
-    """Whether who changes it changes what others run or believe: settings of the system, keys."""
+    """Whether changing a file changes what others run or trust: settings of the system, keys."""
     return _SENSITIVE.match(path.text) is not None

@@ -1,7 +1,7 @@
-"""The addresses that a call names, as a browser would read them, and whether a pattern means them.
+"""The addresses that a call names, as a browser reads them, and whether a pattern matches them.
 
-An address that two programs could read differently has no known host, so that no list of allowed
-sites holds it.
+An address that two programs could read differently has no known host, so no list of allowed sites
+contains it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FILES = words(
     "txt md csv tsv ods odt odp odg xlsx xls docx doc pptx ppt pdf png jpg jpeg gif svg "
     "html htm json xml yaml yml toml py sh js zip gz tar log ini cfg conf mp3 mp4"
 )
-"""Endings of file names, which are no ends of hosts that anybody types."""
+"""Endings of file names; nobody types a host that ends so."""
 _STARTS = ("view-source:", "feed:", "blob:", "filesystem:")
 _NOTHING = re.compile(r"(about:(blank|newtab)|(chrome|edge|brave)://(newtab|new-tab-page)/?)?")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedUrl:
-    """An address. ``host`` is in ASCII and small letters; empty where it is not known."""
+    """An address; ``host`` is in ASCII and lower case, empty if it is not known."""
 
     text: str
     scheme: str
@@ -76,7 +76,7 @@ def read_url(text: str) -> NamedUrl | None:
 
 
 def _has_scheme(text: str) -> bool:
-    """Whether a scheme is there, and no port of a host."""
+    """Whether an address begins with a scheme, and not with a host and its port."""
     match = _SCHEME.match(text)
     if match is None:
         return False
@@ -85,7 +85,7 @@ def _has_scheme(text: str) -> bool:
 
 
 def _plain_host(host: str) -> str:
-    """A host as it is looked up: in ASCII, without a last dot; a number as an address of four."""
+    """A host as it is looked up: in ASCII, without a last dot; numbers as a dotted IPv4 address."""
     host = unicodedata.normalize("NFKC", unquote(host)).lower().rstrip(".")
     if not host.isascii():
         host = host.replace("\u3002", ".").encode("idna").decode("ascii")
@@ -98,7 +98,7 @@ def _plain_host(host: str) -> str:
 
 
 def looks_like_address(text: str) -> bool:
-    """Whether a browser would take a typed text for an address, not for words to search."""
+    """Whether a browser would take a typed text for an address, not for words to search for."""
     text = text.strip()
     if _has_scheme(text) and not re.search(r"\s", text):
         return text.partition(":")[0].lower() in _WEB | {
@@ -120,7 +120,7 @@ def looks_like_address(text: str) -> bool:
 
 
 def urls_in(text: str) -> tuple[NamedUrl, ...]:
-    """Returns every address with a scheme that a text holds."""
+    """Returns every address with a scheme in a text, each once."""
     urls = (read_url(match.rstrip(".,;)]}")) for match in _IN_TEXT.findall(text))
     return tuple(dict.fromkeys(url for url in urls if url is not None))
 
@@ -128,7 +128,7 @@ def urls_in(text: str) -> tuple[NamedUrl, ...]:
 def is_site(url: NamedUrl, sites: Iterable[str]) -> bool:
     """Whether the host of an address is one of the sites, as ``example.org`` or ``*.example.org``.
 
-    One with a port means that port; one without means every port.
+    A site with a port means that port; one without means every port.
     """
     if not url.host or url.scheme not in _WEB:
         return False
@@ -150,7 +150,7 @@ def _site(site: str) -> str:
 
 
 def url_match(pattern: str, url: NamedUrl) -> Match:
-    """Whether a pattern means an address, which it may give without its scheme."""
+    """Whether a pattern, which may leave out the scheme, matches an address."""
     pattern = _lower_host(pattern)
     if not url.host and url.scheme in _WEB:
         return Match.MAYBE

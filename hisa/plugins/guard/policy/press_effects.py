@@ -1,7 +1,7 @@
-"""What a call presses, and what that would do: by what lies at its places and what has the focus.
+"""What a call presses and what that would do, by the elements at its points and with the focus.
 
-How a place was given does not count: a description, a number, pixels, a drag's end and a key on
-what has the focus all come to one thing.
+It makes no difference how the target was given: by a description, a number, pixels, the end of a
+drag, or a key for the element with the focus.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from hisa.actions import Action, Write
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.key_inputs import Inputs, Touch, read_inputs
-from hisa.plugins.guard.policy import effect_words as said
+from hisa.plugins.guard.policy import effect_words
 from hisa.plugins.guard.policy.screen_things import (
     describe_thing,
     find_pressed_by_enter,
@@ -33,22 +33,27 @@ _ENTER = words("enter num_enter shift+enter ctrl+enter ctrl+shift+enter")
 _MOVES = words("tab shift+tab up down left right home end pageup pagedown")
 _OPENS = words("f10 shift+f10 apps alt alt+down f4")
 _STAYS = frozenset({"table cell", "terminal", "document spreadsheet", "document text"})
-"""Roles in which Enter and Tab write or go on, and press nothing."""
-_NOT_YET = "what the call itself brings up before is not there yet"
+"""Roles in which Enter and Tab write or move on, and press nothing."""
+_NOT_YET = "what an earlier part of the call brings up is not there yet"
 _NO_FOCUS = "what has the focus is not known"
 
 
 def descriptions(call: GroundedCall) -> tuple[str, ...]:
-    """The planner's own words for the places of a call."""
+    """Returns the planner's descriptions of the targets of a call."""
     own = call.call
     texts = (own.description, own.description_2, *(place.description for place in call.places))
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
 def shows_effect(actions: Sequence[Action], before: Observation, now: Observation) -> bool:
-    """Whether a look shows what some acts may have brought, so that it tells what comes next.
+    """Whether a look shows the effect of some acts, so that it can be used to judge the next.
 
-    A picture that changed while nothing new is told is one whose elements are told late, or never.
+    If the picture changed but there are no new elements, the elements may come late, or never.
+
+    Args:
+        actions: the acts that were done between the two looks.
+        before: the look before them.
+        now: the look after them.
     """
     if before.all_elements is None or now.all_elements is None:
         return False
@@ -69,15 +74,15 @@ def _known(element: Element) -> tuple[object, ...]:
 
 
 class PressEffects:
-    """What a call presses, in order, and what that would do; with ``unknown`` it cannot be told.
+    """What a call presses, in order, and what that would do; ``unknown`` says what is not known.
 
-    The focus is followed as far as one look tells. ``_moved``: keys have put it somewhere else;
-    ``_opened``: what was pressed may have brought up what the look does not show.
+    The focus is followed as far as one look allows. ``_moved``: keys have moved it elsewhere;
+    ``_opened``: a press may have brought up what the look does not show.
 
     Args:
         call: a gui_action.
         inputs: its clicks, keys and text.
-        observation: with elements where they were read.
+        observation: the newest look, with elements if they were read.
     """
 
     def __init__(self, call: GroundedCall, inputs: Inputs, observation: Observation) -> None:
@@ -87,7 +92,7 @@ class PressEffects:
         self._about, self._look = descriptions(call), observation
         self._labels = [place.label for place in call.places if place.label]
         self._title_effects = (
-            said.title_effects(observation.active.title)
+            effect_words.title_effects(observation.active.title)
             if observation.active
             else frozenset[Effect]()
         )
@@ -106,7 +111,7 @@ class PressEffects:
                 case str():
                     self._press(touch)
         if any(not key.startswith("shift") for key in inputs.held):
-            self.unknown["it leaves a key held down, for what comes after it"] = None
+            self.unknown["it leaves a key held down for later calls"] = None
 
     def _touch(self, touch: Touch) -> None:
         """Press a button of the pointer."""
@@ -132,14 +137,15 @@ class PressEffects:
             self._judge_unknown()
 
     def _judge_unknown(self) -> None:
-        """A click on what nobody knows: the words that it was found by are all there is."""
+        """Judge a click on something unknown, by nothing but the words it was found by."""
         labels = self._labels
-        if not labels or not all(map(said.is_dismissing, labels)):
+        if not labels or not all(map(effect_words.is_dismissing, labels)):
             text_effects = (
-                said.read_effects(text, label=text in labels) for text in (*labels, *self._about)
+                effect_words.read_effects(text, label=text in labels)
+                for text in (*labels, *self._about)
             )
             self.effects.update(*text_effects)
-        if not labels or any(map(said.is_confirming, labels)):
+        if not labels or any(map(effect_words.is_confirming, labels)):
             self.effects.update(self._title_effects)
         self.things["click something that is not known"] = None
         self.unknown["nothing is known of what lies there"] = None
@@ -153,7 +159,7 @@ class PressEffects:
             return
         if chord in _ENTER or (chord == "space" and on_button):
             things = self._find_key_targets(chord)
-            if not things or not all(said.is_dismissing(thing.name) for thing in things):
+            if not things or not all(effect_words.is_dismissing(thing.name) for thing in things):
                 self.effects.update(self._title_effects)
             for thing in things:
                 self._judge(thing, f"press {chord} on")
@@ -185,7 +191,7 @@ class PressEffects:
         return find_pressed_by_enter(focus, self._look)
 
     def _type(self, text: str) -> None:
-        """Type: into a field, else it presses what has the focus, or what has its letter."""
+        """Type text: outside of a field, it presses what has the focus or has its letter."""
         focus, menu = self._focus, self._menu()
         if self._terminal or (self._moved and not menu and focus is not None):
             return
@@ -200,7 +206,7 @@ class PressEffects:
                 self._judge(focus, "press space on")
 
     def _letters(self, letters: str, verb: str) -> None:
-        """Press what may have one of these letters underlined."""
+        """Press the elements that may have one of these letters underlined."""
         if self._look.all_elements is None:
             self.unknown["what the key would press is not known"] = None
         for thing in self._menu() or self._find_reachable():
@@ -212,25 +218,25 @@ class PressEffects:
         texts: Sequence[str] = ()
         if verb == "drop on":  # a bin is a row or a picture, and needs no verb
             texts = (thing.name, thing.text, thing.label)
-        elif verb == "click" and is_pressed(thing) and not said.is_dismissing(thing.name):
+        elif verb == "click" and is_pressed(thing) and not effect_words.is_dismissing(thing.name):
             texts = self._about
-        self.effects.update(verdict.effects, *map(said.read_effects, texts))
-        if is_pressed(thing) and said.is_confirming(thing.name or thing.text):
+        self.effects.update(verdict.effects, *map(effect_words.read_effects, texts))
+        if is_pressed(thing) and effect_words.is_confirming(thing.name or thing.text):
             self.effects.update(self._title_effects)
         more = f" (“{verdict.about}”)" if verdict.about not in name else ""
         self.things[f"{verb} {name}{more}"] = None
         if verdict.unknown:
             self.unknown[verdict.unknown] = None
 
-    # -------------------------------------------------------------- what there is
+    # -------------------------------------------------------------- the elements
 
     def _stays(self) -> bool:
-        """Whether Enter and Tab are written into what has the focus, or go on in it."""
+        """Whether Enter and Tab write or move on in what has the focus, and press nothing."""
         focus = self._focus
         return focus is not None and (focus.role in _STAYS or bool(focus.states & MULTI_LINE))
 
     def _is_in(self, thing: Element, window: Window | None) -> bool:
-        """Whether a thing is in a window; a toolkit may call its dialog otherwise in its tree."""
+        """Whether a thing is in a window; a toolkit's tree may give a dialog another title."""
         if window is None or thing.window in (window.title, ""):
             return True
         tops = (e for e in self._look.elements or () if e.window == thing.window)
@@ -243,7 +249,7 @@ class PressEffects:
         return [element for element in self._look.elements or () if element.window in titles]
 
     def _find_reachable(self) -> Sequence[Element]:
-        """Returns the buttons that keys may come to and that are not known to be harmless."""
+        """Returns the buttons that keys may reach and that are not known to be harmless."""
         observation = self._look
         judgements = (
             (element, judge_element(element, observation))
@@ -254,7 +260,7 @@ class PressEffects:
         return [element for element in risky if is_reached(element, observation)]
 
     def _menu(self) -> Sequence[Element]:
-        """The entries of the menus that are open; a page may show a bar of them all the time."""
+        """The entries of open menus; a page may show a menu bar all the time."""
         entries = [element for element in self._window() if element.role.endswith("menu item")]
         chosen = any(
             {"selected", "focused"} & entry.states or not entry.window for entry in entries
@@ -263,7 +269,7 @@ class PressEffects:
 
 
 def window_at(point: Point | None, observation: Observation) -> Window | None:
-    """The topmost window at a point; None where that is not known."""
+    """The topmost window at a point; None if that is not known."""
     if point is None:
         return None
     at = observation.convert(point, "screen")
@@ -271,8 +277,8 @@ def window_at(point: Point | None, observation: Observation) -> Window | None:
 
 
 def _takes_commands(window: Window | None, focus: Element | None) -> bool:
-    """Whether what is typed are commands, which are judged by themselves."""
+    """Whether typed text is commands, which are judged by themselves."""
     apps = () if window is None else (window.app.lower(),)
     if focus is not None and focus.role != "terminal":
         return False
-    return said.is_app("terminals", apps) or said.is_app("launchers", apps)
+    return effect_words.is_app("terminals", apps) or effect_words.is_app("launchers", apps)

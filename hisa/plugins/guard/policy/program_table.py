@@ -1,4 +1,4 @@
-"""What is known of programs: ``programs.toml``, and where a command stands in it."""
+"""Looks up a command in ``programs.toml``, which holds what is known of programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Program", "expressions", "find_program", "is_known_program", "leadin
 __all__ += ["read_lists"]
 
 _VERSIONED = re.compile(r"(pip|gpg|mkfs)[\d.]\S*")
-"""Programs that are also installed with a version, or what they are for, behind their name."""
+"""Programs that are also installed with a version, or their purpose, after their name."""
 _QUOTED = re.compile(r'"[^"]*"')
 _LATE = re.compile(r"[$`]")
 _EFFECTS: tuple[Effect, ...] = get_args(Effect)
@@ -28,8 +28,8 @@ _EFFECTS: tuple[Effect, ...] = get_args(Effect)
 class Program:
     """What is known of a command by its program, or by that and its first argument.
 
-    ``name`` has that too. ``kind`` is one of the lists of ``programs.toml``; empty: nothing is
-    known of it, so that it could do anything, unless it has effects.
+    ``name`` then includes that argument. ``kind`` is one of the lists of ``programs.toml``. If it
+    is empty and there are no effects, the program is not known and could do anything.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Program:
     arguments: Mapping[str, re.Pattern[str]] = field(default_factory=dict)
 
     def matching_words(self, key: str, words: Sequence[Word]) -> Iterator[Word]:
-        """Yields the words that an expression of the program is about, each by itself."""
+        """Yields the words that match one of the program's expressions, each by itself."""
         pattern = self.arguments.get(key)
         for word in words if pattern is not None else ():
             if pattern is not None and pattern.fullmatch(word.text):
                 yield word
 
     def effects_of(self, words: Sequence[Word]) -> frozenset[Effect]:
-        """Returns what the program does with some arguments; an option's value stands with it."""
+        """Returns the program's effects with some arguments, also by options with their values."""
         pairs = pairwise(words)
         joined = [Word(f"{a.text} {b.text}") for a, b in pairs if a.text.startswith("-")]
         texts = [*words, *joined]
@@ -61,7 +61,7 @@ class Program:
             dashed = (word.text for word in words if word.text.startswith(("-", "+")))
             other = next((text for text in dashed if not options.fullmatch(text)), "")
             if other:
-                return f"{self.name} gets {other}"
+                return f"the option {other} of {self.name} is not known"
         if any(map(_may_hold_options, words)) and any(
             key in self.arguments for key in ("options", *_EFFECTS)
         ):
@@ -70,7 +70,7 @@ class Program:
 
 
 def _may_hold_options(word: Word) -> bool:
-    """Whether a word may come to be an option, or several words, as what stands in no quotes."""
+    """Whether a word may become an option, or several words, as an expansion without quotes."""
     bare = _QUOTED.sub("x", word.text)
     return not word.known and (word.text.startswith(("-", '"$', '"`')) or bool(_LATE.search(bare)))
 
@@ -87,7 +87,7 @@ def read_lists(section: str) -> Mapping[str, frozenset[str]]:
 
 
 def expressions(section: str) -> Mapping[Any, str]:
-    """Returns the expressions of a section, which may stand on several lines."""
+    """Returns the expressions of a section of ``programs.toml``, without their line breaks."""
     return {key: text.replace("\n", "") for key, text in _lists()[section].items()}
 
 
@@ -110,7 +110,7 @@ def is_known_program(name: str) -> bool:
 
 
 def leading_options(name: str, words: Sequence[Word]) -> Sequence[Word]:
-    """Returns the options before the argument that says what a program does, as of ``git -C x``."""
+    """Returns the options before a program's subcommand, as ``-C x`` of ``git -C x status``."""
     pattern, count = _arguments().get(name, {}).get("leading"), 0
     while pattern is not None and count < len(words):
         known = all(word.known and not word.glob for word in words[count : count + 2])
@@ -127,7 +127,7 @@ def find_program(name: str, words: Sequence[Word]) -> Program:
     """Returns what is known of a command.
 
     Args:
-        name: of its program, without a folder.
+        name: its program, without a folder.
         words: its arguments.
     """
     match = _VERSIONED.fullmatch(name)

@@ -1,8 +1,8 @@
-"""Decides a call by rules: the first of the file that applies, then the default ones.
+"""Decides a call by rules: the first rule of the file that applies, then the default rules.
 
 A call has parts, and a part may name several files, addresses and effects: each is decided by
-itself, and the strictest verdict holds for the whole call. A rule that allows needs to apply for
-sure; where it cannot be told whether one that refuses applies, a person is asked.
+itself, and the strictest verdict holds for the whole call. A rule that allows must apply for
+certain; if a rule that refuses only may apply, a person is asked.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DEFAULTS: dict[Effect, str] = {
 _UNREAD = "ask before a command that cannot be read"
 _UNKNOWN = "ask before an act whose effects are not known"
 _COULD: frozenset[Effect] = frozenset(("delete", "send", "install", "security", "leave"))
-"""What a command could do that cannot be read. It could hardly pay: that takes a page."""
+"""Effects that a command which cannot be read could have. Paying takes a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Reason:
     why: str
     text: str
     kind: str
-    """What a person allows who says "always": the rule with the tool, or the very command."""
+    """What the answer "always" allows: the rule with the tool, or this very command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class Ruling:
 
     @property
     def why(self) -> str:
-        """Returns the words of the rules' writer to the agent."""
+        """The message of the rules' author to the agent."""
         return "; ".join(dict.fromkeys(reason.why for reason in self.reasons if reason.why))
 
 
 @dataclass(frozen=True, slots=True)
 class _Atom:
-    """One fact of a part with one of each other kind."""
+    """One combination of a part's facts: at most one of each kind."""
 
     part: Part
     app: str | None
@@ -83,9 +83,9 @@ class Policy:
     """The rules of a run, and what a person allowed.
 
     Args:
-        settings: the rules.
+        settings: the section of the settings, with the rules.
         guarded: whether the default rules hold.
-        home: the machine's home folder, absolute; empty: not known.
+        home: the machine's home folder, absolute; empty if not known.
         always: the kinds of reasons that a person allowed for the whole run.
     """
 
@@ -180,7 +180,7 @@ def _reason(verdict: Verdict, rule: str, why: str, *, atom: _Atom, tool: str) ->
 
 
 def _outside(atom: _Atom) -> str:
-    """The address or the file that an atom is about, where its part's words may not show it."""
+    """The address or file that leaves what is allowed; the text of its part may not show it."""
     if atom.effect != "leave":
         return ""
     if atom.url is not None:
@@ -203,7 +203,7 @@ def _match_rule(rule: RuleSettings, atom: _Atom, facts: CallFacts) -> Match:
         _effect_match(rule.effect, atom) if rule.effect else Match.YES,
     ]
     if rule.then == "allow" and atom.unread and not rule.command and (rule.path or rule.url):
-        return min(*matches, Match.MAYBE)  # it may name others too
+        return min(*matches, Match.MAYBE)  # it may name other files and addresses too
     return min(matches)
 
 
@@ -229,7 +229,7 @@ def _app_match(pattern: str, app: str | None) -> Match:
 
 
 def _named_match(atom: _Atom, match: Match | Literal[False]) -> Match:
-    """Returns the match of a named thing; a command that cannot be read may name it too."""
+    """Returns the match of a file or address; a command that cannot be read may name others."""
     return max(Match(match), Match.MAYBE) if atom.unread else Match(match)
 
 
@@ -241,7 +241,7 @@ def _effect_match(effect: Effect, atom: _Atom) -> Match:
 
 
 def rule_words(rule: RuleSettings, number: int) -> str:
-    """A rule as it is told: its number in the file, and all that it says."""
+    """Returns a rule as text: its number in the file and all that it says."""
     stated = rule.model_dump(exclude={"then", "why"}, exclude_defaults=True)
     about = [f"{name} {value!r}" for name, value in stated.items()]
     return f"rule {number}: {rule.then} {', '.join(about) or 'everything'}"

@@ -1,4 +1,4 @@
-"""What an act with pointer and keyboard would do, as far as the screen and the planner tell."""
+"""Works out what an act with pointer and keyboard would do, from the screen and its description."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from hisa.actions import Write, points, to_source
 from hisa.actions.effects import Effect
 from hisa.plugins.guard.key_inputs import Inputs, read_inputs
-from hisa.plugins.guard.policy import effect_words as said
+from hisa.plugins.guard.policy import effect_words
 from hisa.plugins.guard.policy.command_facts import parts_of_line
 from hisa.plugins.guard.policy.named_facts import Part
 from hisa.plugins.guard.policy.named_paths import NamedPath, resolve_path
@@ -38,9 +38,9 @@ _SAVES = re.compile(r"\b(save|export|create)\b", re.IGNORECASE)
 
 
 def apps_of(call: GroundedCall, observation: Observation) -> tuple[str, ...]:
-    """The applications that a call acts on: the one in front, and those that are clicked.
+    """Returns the applications that a call acts on: the one in front, and those that are clicked.
 
-    Empty where nobody can tell.
+    Empty if the windows are not known.
     """
     if not observation.windows_known:
         return ()
@@ -53,7 +53,7 @@ def apps_of(call: GroundedCall, observation: Observation) -> tuple[str, ...]:
 
 def is_browser_in_front(observation: Observation) -> bool:
     """Whether a browser has the focus."""
-    return observation.active is not None and said.is_app(
+    return observation.active is not None and effect_words.is_app(
         "browsers", (observation.active.app.lower(),)
     )
 
@@ -70,10 +70,10 @@ def screen_parts(
 
     Args:
         call: a gui_action.
-        observation: with elements where they were read.
+        observation: the newest look, with elements if they were read.
         apps: see `apps_of`.
-        home: the home folder, absolute; empty: not known.
-        judges_effects: whether the effect of an act matters, and so an unknown one too.
+        home: the home folder, absolute; empty if not known.
+        judges_effects: whether effects matter to the rules, and so unknown effects too.
     """
     inputs = read_inputs(call.actions)
     typed = _commands(inputs, apps, home=home)
@@ -90,7 +90,7 @@ def screen_parts(
 
 
 def _describe_act(call: GroundedCall, press_effects: PressEffects) -> str:
-    """The act by what it is done to, and never by where that is."""
+    """Describes an act by the elements that it is done to, never by their coordinates."""
     things = press_effects.things
     other_actions = [a for a in call.actions if isinstance(a, Write) or not (things or points([a]))]
     text = "; ".join(dict.fromkeys(filter(None, [*things, to_source(other_actions)])))
@@ -103,16 +103,16 @@ def _describe_act(call: GroundedCall, press_effects: PressEffects) -> str:
 
 def _commands(inputs: Inputs, apps: Iterable[str], *, home: str) -> tuple[Part, ...]:
     apps = tuple(apps)
-    launches = said.is_app("launchers", apps) or {"alt+f2", "win+r"} & set(inputs.chords)
-    if not launches and not said.is_app("terminals", apps):
+    launches = effect_words.is_app("launchers", apps) or {"alt+f2", "win+r"} & set(inputs.chords)
+    if not launches and not effect_words.is_app("terminals", apps):
         return ()
     text = inputs.typed.replace("\t", " ")
     parts = parts_of_line(text, home=home) if text.strip() else ()
     why = ""
     if inputs.recalls:
-        why = "text comes into the terminal that the call does not hold"
+        why = "its keys put text into the terminal that is not part of the call"
     elif "!" in text or text.lstrip().startswith("^"):
-        why = "a terminal takes ! and ^ for earlier commands"
+        why = "a terminal replaces ! and ^ by earlier commands"
     if why:
         unread = Part(text=text.strip() or "keys", command=text, exact=False, unread=why)
         parts = (*parts, unread)
@@ -124,15 +124,15 @@ def _commands(inputs: Inputs, apps: Iterable[str], *, home: str) -> tuple[Part, 
 
 def _key_effects(inputs: Inputs, title: str, apps: tuple[str, ...]) -> Iterable[Effect]:
     chords = set(inputs.chords)
-    mails = said.is_app("mail", apps)
+    mails = effect_words.is_app("mail", apps)
     deleting = {"delete", "shift+delete", "ctrl+delete", "decimal", "shift+decimal"} & chords
-    if deleting and (said.is_app("file_managers", apps) or mails):
+    if deleting and (effect_words.is_app("file_managers", apps) or mails):
         yield "delete"
-    browses = said.is_app("browsers", apps)
+    browses = effect_words.is_app("browsers", apps)
     sends = {"ctrl+enter", "ctrl+shift+enter", "alt+s"} & chords
     if sends and (mails or (browses and _MAILING.search(title))):
         yield "send"
-    if said.is_app("chats", apps) and {"enter", "ctrl+enter"} & chords:
+    if effect_words.is_app("chats", apps) and {"enter", "ctrl+enter"} & chords:
         yield "send"
     if browses and "ctrl+shift+delete" in chords:
         yield "delete"
@@ -144,7 +144,7 @@ def _key_effects(inputs: Inputs, title: str, apps: tuple[str, ...]) -> Iterable[
 def _urls(
     call: GroundedCall, inputs: Inputs, observation: Observation, apps: tuple[str, ...]
 ) -> Iterable[NamedUrl]:
-    if not said.is_app("browsers", apps):
+    if not effect_words.is_app("browsers", apps):
         return
     at_bar = bool(_TO_BAR & set(inputs.chords)) or any(
         _BAR.search(text) for text in (*descriptions(call), *(p.label for p in call.places))
@@ -170,7 +170,7 @@ def _urls(
 
 
 def _clicks_elsewhere(call: GroundedCall, inputs: Inputs) -> bool:
-    """Whether a click goes to the page and not to the bar."""
+    """Whether a click goes to the page and not to the address bar."""
     if not inputs.clicks:
         return False
     names = (*descriptions(call), *(place.label for place in call.places))
@@ -178,8 +178,10 @@ def _clicks_elsewhere(call: GroundedCall, inputs: Inputs) -> bool:
 
 
 def _shown_address(observation: Observation) -> str:
-    """The address that the browser shows; empty where the elements are not known."""
-    bars = [e for e in observation.elements or () if said.ADDRESS_BAR.search(e.name.strip())]
+    """The address that the browser shows; empty if the elements are not known."""
+    bars = [
+        e for e in observation.elements or () if effect_words.ADDRESS_BAR.search(e.name.strip())
+    ]
     return next((bar.text.strip() for bar in bars if bar.text.strip()), "")
 
 
@@ -188,7 +190,7 @@ def _paths(
 ) -> Iterable[NamedPath]:
     title = observation.active.title if observation.active is not None else ""
     writes = _SAVES.search(title) is not None
-    browses = said.is_app("browsers", apps)
+    browses = effect_words.is_app("browsers", apps)
     for line in inputs.typed.split("\n"):
         text = line.strip()
         named = text.startswith(("/", "~/", "file:")) and " /" not in text

@@ -1,4 +1,4 @@
-"""What a thing on the screen would do if it were pressed, by its role, its words and its dialog."""
+"""Judges what pressing an element would do, by its role, its words and its dialog."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hisa.actions.effects import Effect
-from hisa.plugins.guard.policy import effect_words as said
+from hisa.plugins.guard.policy import effect_words
 from hisa.screen.geometry import Point
 from hisa.screen.hit_test import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
@@ -28,18 +28,18 @@ _BUTTONS = re.compile(r".*(button|menu item|link|check box|switch).*")
 _TICKS = re.compile(r".*(check|radio|switch).*")
 _PICTURES = re.compile(r"(canvas|drawing area|image|icon|animation|embedded|unknown|svg root|)")
 _PLAIN = FIELDS | {"page tab", "heading", "document web", "column header", "row header", "menu"}
-"""Roles whose words are a value or a title: they say nothing of what a click does."""
+"""Roles whose words are a value or a title: they say nothing about what a click does."""
 _TEXTS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
 _NEAR = 6
-"""Texts before a button that say what it is about, where no dialog holds it; chosen by hand. In
-trees of pages each stands twice: as the paragraph, and as the text in it."""
+"""Texts before a button that say what it is about, if it is in no dialog; chosen by hand. The tree
+of a page has each text twice: as the paragraph, and as the text in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PressJudgement:
-    """What pressing a thing would do; with ``unknown`` it could be anything.
+    """The effects of pressing a thing; if ``unknown`` says why, there could be any.
 
-    ``about`` is what says so: the thing's words, or those that it says yes to.
+    ``about`` is the text that says so: the thing's own, or the question that it says yes to.
     """
 
     effects: frozenset[Effect] = frozenset()
@@ -51,14 +51,14 @@ NOTHING = PressJudgement()
 
 
 def is_pressed(thing: Element) -> bool:
-    """Whether a click sets a thing off, and Enter or Space while it has the focus."""
+    """Whether a click activates a thing, as Enter or Space does while it has the focus."""
     return thing.role not in FIELDS and _BUTTONS.fullmatch(thing.role) is not None
 
 
 def thing_at(point: Point, observation: Observation) -> Element | None:
-    """Returns what a click at a point meets.
+    """Returns the element that a click at a point would reach.
 
-    An empty part of a page is there to be clicked: Chromium (156) tells of no other one.
+    An empty section of a page counts: Chromium (156) lists one only if it can be clicked.
     """
     elements, hit = observation.elements or (), element_at(point, observation)
     at = observation.convert(point, "screen")
@@ -78,7 +78,7 @@ def thing_at(point: Point, observation: Observation) -> Element | None:
 
 
 def describe_thing(thing: Element) -> str:
-    """A thing by its role and name."""
+    """Returns the role and the name of a thing as text."""
     name = thing.name or thing.label or thing.description
     name = name or (thing.text if thing.role not in FIELDS else "")
     role = field_text(thing.role) or "thing"
@@ -86,55 +86,55 @@ def describe_thing(thing: Element) -> str:
 
 
 def judge_element(thing: Element, observation: Observation) -> PressJudgement:
-    """Returns what a click on one of a look's elements would do."""
+    """Returns what a click on an element of a look would do."""
     words = [text for text in (thing.name, thing.text, thing.label, thing.description) if text]
     if is_pressed(thing):
         switches = _TICKS.fullmatch(thing.role) or (
             thing.role == "toggle button" and _around(thing, observation)[-1] is None
         )
-        if not words and switches:  # the sidebar of LibreOffice has such without names
+        if not words and switches:  # the sidebar of LibreOffice has some without names
             return NOTHING
         return judge_words(words, _question_texts(thing, observation), name=describe_thing(thing))
     if not words and (thing.role == "section" or _PICTURES.fullmatch(thing.role)):
         return PressJudgement(unknown=f"nothing is known of what the {describe_thing(thing)} does")
     if thing.role in _PLAIN or _around(thing, observation)[-1] is None:
         return NOTHING
-    text_effects = (said.read_effects(text, label=True, first=True) for text in words)
+    text_effects = (effect_words.read_effects(text, label=True, first=True) for text in words)
     return PressJudgement(frozenset[Effect]().union(*text_effects))
 
 
 def judge_words(words: Sequence[str], around: Iterable[str], *, name: str) -> PressJudgement:
-    """Returns what a button of these words would do.
+    """Returns what a button with these words would do.
 
     Args:
-        words: its name and what else names it.
-        around: the texts that a plain yes says yes to.
-        name: the button, as people read it.
+        words: its name and other texts that name it.
+        around: the texts of the question that a plain "Yes" or "OK" answers.
+        name: the button's role and name, for the message that nothing is known of it.
     """
     if not words:
         return PressJudgement(unknown=f"{name} has no name")
-    if all(said.is_dismissing(text) for text in words):
+    if all(effect_words.is_dismissing(text) for text in words):
         return NOTHING
     effects, about = set[Effect](), words[0]
     for text in words:
-        effects |= said.read_effects(text, label=True)
-    for text in around if any(said.is_confirming(text) for text in words) else ():
-        about = text if said.read_effects(text) else about
-        effects |= said.read_effects(text)
+        effects |= effect_words.read_effects(text, label=True)
+    for text in around if any(effect_words.is_confirming(text) for text in words) else ():
+        about = text if effect_words.read_effects(text) else about
+        effects |= effect_words.read_effects(text)
     return PressJudgement(frozenset(effects), about=field_text(excerpt(about, 80)))
 
 
 def is_reached(thing: Element, observation: Observation) -> bool:
-    """Whether Tab or a letter may reach a button: those of a program's tool bars have neither."""
+    """Whether Tab or a letter may reach a button; neither reaches a program's tool bars."""
     elements, _, holders, _, page = observation.elements or (), *_around(thing, observation)
     barred = any(elements[number].role == "tool bar" for number in holders)
     return page is not None or not barred
 
 
 def find_pressed_by_enter(focus: Element, observation: Observation) -> Sequence[Element]:
-    """The buttons that Enter may press while something else has the focus.
+    """Returns the buttons that Enter may press while something else has the focus.
 
-    Which fields of a page are a form is not told: the first button after a field may send it.
+    A page does not say which fields are a form: the first button after a field may send it.
     """
     elements, own, _, dialog, page = observation.elements or (), *_around(focus, observation)
     outer = page if dialog is None else dialog
@@ -152,7 +152,7 @@ def find_pressed_by_enter(focus: Element, observation: Observation) -> Sequence[
 
 
 def _question_texts(thing: Element, observation: Observation) -> Iterator[str]:
-    """The texts that a yes is about: those of the dialog, else those just before the button."""
+    """Yields the texts that a yes answers: those of the dialog, else those before the button."""
     elements, own, holders, dialog, _ = observation.elements or (), *_around(thing, observation)
     texts = [
         number
@@ -174,7 +174,7 @@ def _question_texts(thing: Element, observation: Observation) -> Iterator[str]:
 def _around(
     thing: Element, observation: Observation
 ) -> tuple[int, list[int], int | None, int | None]:
-    """Numbers: a thing's own, of what holds it, innermost first, of its dialog and of its page."""
+    """Returns the numbers of a thing, of its ancestors from the innermost, its dialog, its page."""
     elements = observation.elements or ()
     own = next(number for number, element in enumerate(elements) if element is thing)
     holders, at = list[int](), _parent(thing)

@@ -1,7 +1,7 @@
-"""Reads a bash line into its simple commands; what it cannot read for sure, it says so.
+"""Reads a bash line into its simple commands, and says if it may hold more.
 
-No shell is asked, and nothing is expanded. A word with an expansion in it is not known; commands
-inside substitutions are commands of the line like any other. Of whatever else bash would understand
+No shell is called, and nothing is expanded. A word with an expansion in it is not known; commands
+inside substitutions are commands of the line like any other. In whatever else bash understands
 (functions, arithmetic, `case`, here-documents with expansions) the commands are found too, and the
 line says that it may hold more.
 """
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["Folders", "Redirect", "ShellLine", "SimpleCommand", "Word", "enter_folder", "read_line"]
 
 Folders = tuple[str | None, ...]
-"""Those in which a command may run; None: one that is not known."""
+"""The folders in which a command may run; None for a folder that is not known."""
 
 _DEEPEST = 60
-"""Levels of the tree of a line; more than anybody writes by hand."""
+"""Most levels of the tree of a line; more than anybody writes by hand."""
 _MOST_COMMANDS = 200
-"""Simple commands of a line; likewise."""
+"""Most simple commands of a line; likewise."""
 _MOST_FOLDERS = 16
-"""Folders in which a command may run and still be read; each `cd` may double them."""
+"""Most folders in which a command may run to be read; each `cd` may double them."""
 _COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 _REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _MARKS = words("; & && || | |& ( ) { } ! if then elif else fi while until do done for in")
-"""What stands between commands."""
+"""Tokens between commands."""
 _LITERALS = frozenset({"word", "number", "variable_name", "test_operator", "raw_string", "string"})
 _EXPANSIONS = frozenset({"simple_expansion", "expansion"})
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
@@ -43,15 +43,15 @@ _VALUES = _LITERALS | _EXPANSIONS | _SUBSTITUTIONS | {"concatenation"}
 _WORDS = _VALUES | {"command_name", "variable_assignment", "[", "]"}
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)")
 _AT_HOME = "\ue000"
-"""Stands for the home folder while a word is read: a quoted ~ is a file of that name."""
+"""Stands for the home folder while a word is read, because a quoted ~ is a file of that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word as the shell passes it on.
 
-    ``known`` is False where that cannot be told: ``text`` is then what was written. ``glob``: it
-    may become several names.
+    ``known`` is False if that is not known: ``text`` is then what was written. ``glob``: it may
+    become several names.
     """
 
     text: str
@@ -80,7 +80,7 @@ class SimpleCommand:
 
 @dataclass(frozen=True, slots=True)
 class ShellLine:
-    """A line's commands, those of its substitutions too; ``unread`` says why there may be more."""
+    """A line's commands, with those of its substitutions; ``unread`` says why there may be more."""
 
     commands: tuple[SimpleCommand, ...]
     unread: str = ""
@@ -90,8 +90,8 @@ def read_line(text: str, folders: Folders = ("~",)) -> ShellLine:
     """Returns the simple commands of a bash line.
 
     Args:
-        text: the line, or several.
-        folders: in which it may run.
+        text: one line or several.
+        folders: the folders in which it may run.
     """
     reason = unreadable(text)
     if reason:
@@ -101,16 +101,16 @@ def read_line(text: str, folders: Folders = ("~",)) -> ShellLine:
     try:
         reader.walk(root)
     except RecursionError:
-        return ShellLine((), "its parts stand too deep in one another")
+        return ShellLine((), "its parts are nested too deeply")
     around = reader.data[: root.start_byte] + reader.data[root.end_byte :]
     if root.has_error or around.strip():
-        reader.unread = "it is no complete line of bash"
+        reader.unread = "it is not a complete line of bash"
     return ShellLine(tuple(reader.commands), reader.unread)
 
 
 @dataclass
 class _Taken:
-    """What a simple command is made of, while it is read."""
+    """The parts of a simple command that were read so far."""
 
     words: list[Word] = field(default_factory=list)
     redirects: list[Redirect] = field(default_factory=list)
@@ -138,7 +138,7 @@ class _Reader:
         """Read a node's commands; the next one may run in ``_here``."""
         self._depth += 1
         if self._depth > _DEEPEST:
-            self._note("its commands stand too deep in one another")
+            self._note("its commands are nested too deeply")
             return
         if node.type in _COMMANDS or node.type == "variable_assignment":
             self._command(node, ())
@@ -148,10 +148,10 @@ class _Reader:
             self._read_redirected(node)
         elif node.type == "comment":
             if self._depth > 2 or self.data[node.end_byte : node.end_byte + 1] not in (b"", b"\n"):
-                self._note("it holds a comment in a command")
+                self._note("it has a comment in a command")
         elif node.is_named:
             if node.type not in STATEMENTS:
-                self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
+                self._note(f"its {node.type.replace('_', ' ').lower()} is not read")
             self._children(node)
         self._depth -= 1
 
@@ -161,9 +161,9 @@ class _Reader:
             if child.is_missing or not (
                 child.is_named or child.type in _MARKS or child.type == "\n"
             ):
-                self._note(f"it holds {child.type!r} where that is not read")
+                self._note(f"it has {child.type!r} where that is not read")
             elif child.type in _VALUES:
-                self._word(child)  # of a loop
+                self._word(child)  # the variable or a value of a loop
                 if child.type == "variable_name" and node.type == "for_statement":
                     name = child.text.decode() if child.text else ""
                     self.commands.append(SimpleCommand((), assigned=(name,), source=f"for {name}"))
@@ -172,7 +172,7 @@ class _Reader:
                 self._here = self._any_folder()
 
     def _list(self, node: Node) -> None:
-        """Read commands with `&&` and `||`: after `cd x &&` the next one runs in x for sure."""
+        """Read commands with `&&` and `||`: after `cd x &&` the next one certainly runs in x."""
         self._require_blank_gaps(node)
         certain = True
         for child in node.children:
@@ -187,7 +187,7 @@ class _Reader:
         return tuple(self._folders) if len(self._folders) <= _MOST_FOLDERS else (None,)
 
     def _require_blank_gaps(self, node: Node) -> None:
-        """Note where a node holds something that its children do not, or two words are one."""
+        """Note if a node has text outside of its children, or two words touch."""
         children = node.children
         starts = [*(child.start_byte for child in children), node.end_byte]
         ends = [node.start_byte, *(child.end_byte for child in children)]
@@ -219,7 +219,7 @@ class _Reader:
     def _command(
         self, node: Node | None, redirects: Iterable[Node], *, statement: Node | None = None
     ) -> None:
-        """Take a simple command, and read what its words and redirections hold."""
+        """Take a simple command, and read the commands in its words and redirections."""
         taken = _Taken()
         if node is not None and node.type == "variable_assignment":
             taken.assigned.append(self._read_assignment(node))
@@ -271,7 +271,7 @@ class _Reader:
         name, *value = (child for child in node.children if child.is_named)
         variable = self._text(name.start_byte, name.end_byte)
         if name.type != "variable_name" or not re.fullmatch(r"[A-Za-z_]\w*", variable, re.ASCII):
-            self._note("it sets a variable that is named later")
+            self._note("it sets a variable whose name is filled in later")
             self.walk(name)
         for child in value:
             self._word(child)
@@ -280,7 +280,7 @@ class _Reader:
     # -------------------------------------------------------------- redirections
 
     def _redirect(self, node: Node, taken: _Taken) -> None:
-        """Read a redirection; what the parser took with it are words of the command."""
+        """Read a redirection; further words that the parser put into it belong to the command."""
         if node.type == "heredoc_redirect":
             self._heredoc(node, taken)
             return
@@ -321,7 +321,7 @@ class _Reader:
                 if re.sub(r"[\"'\\]", "", mark) in lines:
                     self._note("a here-document ends before its end")
                 if not quoted and re.search(r"[$`\\]", text):
-                    self._note("a here-document holds expansions")
+                    self._note("a here-document has expansions")
                     self._children(child)
             elif child.type in _REDIRECTS:
                 self._redirect(child, taken)
@@ -337,7 +337,7 @@ class _Reader:
     # -------------------------------------------------------------- words
 
     def _word(self, node: Node) -> Word:
-        """Returns a word; commands in it are read."""
+        """Returns a word, and reads the commands in it."""
         pieces = node.children if node.type == "concatenation" else [node]
         if any(a.end_byte != b.start_byte for a, b in pairwise(pieces)):
             self._note("a part of it is not read")
@@ -377,7 +377,7 @@ class _Reader:
         if node.type in ("declare", "typeset", "export", "readonly", "local", "unset"):
             return Word(text)
         if node.type != "brace_expression":
-            self._note(f"it holds {node.type.replace('_', ' ').lower()}, which is not read")
+            self._note(f"its {node.type.replace('_', ' ').lower()} is not read")
             for child in node.children:
                 self.walk(child)
         return Word(text, known=False)
@@ -399,7 +399,7 @@ class _Reader:
         self._here = around
 
     def _string(self, node: Node) -> Word:
-        """Returns what stands in double quotes."""
+        """Returns the text in double quotes as a word."""
         word, at, end = Word(""), node.start_byte + 1, node.end_byte - 1
         for child in node.named_children:
             if child.type == "string_content":
@@ -413,7 +413,7 @@ class _Reader:
         if text in ("$HOME", "${HOME}"):
             return Word(_AT_HOME)
         if not re.fullmatch(r"\$(\w+|[@*#?$!-])|\$\{\w+\}", text):
-            self._note("it holds an expansion that is not read")
+            self._note("it has an expansion that is not read")
             for child in node.children:
                 if child.is_named:
                     self._piece(child)
@@ -425,7 +425,7 @@ def _unescape(text: str) -> str:
 
 
 def _after(command: SimpleCommand) -> Folders:
-    """Returns the folders in which the next command runs, where this one does its work."""
+    """Returns the folders in which the next command runs if this one succeeds."""
     words, folders = command.words, command.folders
     if not words or words[0].text not in ("cd", "pushd", "popd"):
         return folders
@@ -435,7 +435,7 @@ def _after(command: SimpleCommand) -> Folders:
 
 
 def enter_folder(where: Word, folders: Folders) -> Folders:
-    """Returns the folders in which a command runs after a ``cd`` that does its work."""
+    """Returns the folders in which a command runs after a ``cd`` that succeeds."""
     if not where.known or where.glob or where.text.startswith("-"):
         return (*folders, None)
     if where.text[:1] in ("/", "~"):

@@ -1,4 +1,4 @@
-"""How sure it is that a rule applies: yes, no, or that it cannot be told."""
+"""Matches patterns: a rule applies, does not apply, or may apply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WILD = "*?["
 
 
 class Match(IntEnum):
-    """An allowing rule needs YES; a refusing one that may apply makes a person be asked."""
+    """Whether a rule applies: one that allows needs YES, one that refuses asks if it is MAYBE."""
 
     NO = 0
     MAYBE = 1
@@ -25,10 +25,10 @@ def literal_start(pattern: str) -> str:
 
 
 def text_match(pattern: str, text: str) -> Match:
-    """Whether a pattern means a text that is known."""
+    """Whether a pattern matches a text that is fully known."""
     return Match.YES if fnmatchcase(text, pattern) else Match.NO
 
 
 def words(text: str) -> frozenset[str]:
-    """Returns the words of a list that is written as one text."""
+    """Returns the words of a text that is separated by spaces."""
     return frozenset(text.split())

@@ -1,4 +1,4 @@
-"""Secrets of the settings: put in next to the machine, and taken out of all that it returns."""
+"""Puts secrets of the settings in next to the machine, and takes them out of all it returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def open_secrets(parts: HookParts) -> Secrets | None:
     """Returns the hook of a run whose settings name a secret; the log hides its value from now on.
 
     Raises:
-        ConfigError: a value is not there or cannot be used, or pictures cannot be searched.
+        ConfigError: a value is missing or cannot be used, or pictures cannot be searched.
     """
     if not parts.settings.secrets:
         return None

@@ -1,4 +1,4 @@
-"""Puts a border around a machine that all parts of a run hold already: on the object itself."""
+"""Puts a border around a machine that the parts of a run already hold, on the object itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _METHODS = (
     "read_file",
     "write_file",
 )
-"""All by which a byte enters or leaves a machine."""
+"""All methods by which a byte enters or leaves a machine."""
 
 
 class _Inside:
@@ -39,10 +39,10 @@ class _Inside:
 
 
 def require_border(environment: Environment) -> None:
-    """Refuse a machine around which no border can be put any more.
+    """Refuse a machine around which no border can be put while it is in use.
 
     Raises:
-        ActionRefused: its object's methods cannot be replaced.
+        ActionRefused: the methods of its object cannot be replaced.
     """
     name = "_hisa_border"
     try:
@@ -50,17 +50,17 @@ def require_border(environment: Environment) -> None:
         del vars(environment)[name]
     except (AttributeError, TypeError, KeyError):
         raise ActionRefused(
-            "what is typed now could not be hidden: the class of the machine, "
-            f"{type(environment).__name__}, lets none of its methods be replaced"
+            "typed text could not be hidden: the methods of the machine's class, "
+            f"{type(environment).__name__}, cannot be replaced"
         ) from None
 
 
 def put_border(environment: Environment, emit: Emit) -> SecretEnvironment:
-    """Returns a border put around a machine; whoever holds the machine meets it from now on.
+    """Puts a border around a machine and returns it; all who hold the machine now go through it.
 
     Args:
-        environment: as the parts of a run hold it.
-        emit: takes a `Noted` where a picture cannot be read.
+        environment: the machine as the parts of a run hold it.
+        emit: takes a `Noted` if a picture cannot be read.
 
     Raises:
         ActionRefused: see `require_border`.
@@ -75,7 +75,7 @@ def put_border(environment: Environment, emit: Emit) -> SecretEnvironment:
 
 
 def remove_border(environment: Environment, border: SecretEnvironment) -> None:
-    """Give a machine its own methods back; does nothing to one whose border is another."""
+    """Give a machine its own methods back; does nothing if `put_border` did not make the border."""
     inside: Any = border.machine
     if isinstance(inside, _Inside):
         own = vars(environment)

@@ -1,7 +1,7 @@
-"""Puts secrets in where their names stand, and takes them out of all that the machine returns.
+"""Puts secrets in place of their names, and takes them out of all that the machine returns.
 
-What plans, asks, decides and writes down knows the names alone: this environment stands next to the
-machine, and everybody else before it.
+This environment is the one next to the machine. Everything before it (planner, hooks, log) knows
+the names alone.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ from hisa.text.redact.named_secrets import PLACEHOLDER, placeholder
 __all__ = ["SecretEnvironment"]
 
 _SETTLE = 3.0
-"""Longest wait for the screen to come to rest before and after a secret is typed: the usual one."""
+"""Longest wait, in seconds, for the screen to come to rest before and after a secret is typed."""
 _PARENT = "/tmp"
 _Shown = TypeVar("_Shown", Window, Element)
 
 
 @dataclass(frozen=True)
 class _SecretTyping:
-    """A secret to be typed, by itself."""
+    """A secret to be typed, and the seconds between its keys."""
 
     secret: Secret
     interval: float
 
 
 class SecretEnvironment(WrappedEnvironment):
-    """Another environment, before which nobody sees the values of secrets.
+    """An environment around another, outside of which nobody sees the values of secrets.
 
     Args:
-        inner: the machine's.
+        inner: the environment of the machine.
         store: the secrets.
         emit: takes a `Noted` for each use of a secret.
-        live: values may be on the screen already, as where a run goes on. Else pictures are
-            searched from the first use, or from when one is seen.
+        live: whether values may be on the screen already, as in a resumed run. Otherwise pictures
+            are searched only once a secret was used or seen.
     """
 
     def __init__(
@@ -75,34 +75,34 @@ class SecretEnvironment(WrappedEnvironment):
 
     @property
     def machine(self) -> Environment:
-        """The inner one, which returns all as it is."""
+        """The inner environment, which hides nothing."""
         return self._inner
 
     def hide(self, name: str, value: str) -> Mapping[str, str]:
-        """Keep one more value from everybody from now on, which nobody can put in.
+        """Hide one more value from now on, which cannot be used by its name.
 
         Args:
-            name: stands in its place.
-            value: what is hidden.
+            name: the name that replaces it.
+            value: the value to hide.
 
         Returns:
-            What stands in place of each of its forms.
+            The replacement of each form of the value.
         """
         self._live = True
         return self._scrub.add(name, value)
 
     def cover(self, before: Observation, after: Observation) -> None:
-        """Fill what came onto the screen between two looks, and its field, in all later looks.
+        """Fill what appeared on the screen between two looks, and its field, in all later looks.
 
         Args:
-            before: a look of the inner machine.
-            after: likewise.
+            before: a look of the inner environment, before something was typed.
+            after: a look of the inner environment, afterwards.
         """
         self._live = True
         self._mask.note_typed(before, after)
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Look; what shows a secret is filled, in the picture and in all texts."""
+        """Look; secrets are filled in the picture, and replaced by their names in all texts."""
         read = elements or (self._live and self._has_capability("elements"))
         with self._quiet():
             observation = await self._inner.observe(elements=read, settle=settle)
@@ -114,12 +114,15 @@ class SecretEnvironment(WrappedEnvironment):
         return clean if elements or not read else replace(clean, elements=None, complete=True)
 
     async def look_everywhere(self) -> Observation:
-        """A look for what is there, with names in place of values; its picture is another's."""
+        """Look, also for hidden elements; in their texts, names replace values.
+
+        The picture is not searched: it is that of another look.
+        """
         with self._quiet():
             return self._clean_look(await super().look_everywhere())
 
     async def hit_test(self, points: Sequence[Point], /) -> HitTest:
-        """The things at points, with names in place of values in its texts."""
+        """Ask which elements lie at points; in their texts, names replace values."""
         hits = await super().hit_test(points)
         windows, elements = self._clean_texts(hits.windows, hits.elements)
         return replace(hits, windows=windows, elements=elements)
@@ -128,8 +131,8 @@ class SecretEnvironment(WrappedEnvironment):
         """Do the actions, with the values of the secrets that are typed.
 
         Raises:
-            ActionRefused: a secret is unknown or does not belong where it would be typed; it was
-                not typed, and what comes after it not done.
+            ActionRefused: a secret is unknown or may not be typed there; it was not typed, and
+                the actions after it were not done.
         """
         try:
             await self._act(actions, None)
@@ -151,6 +154,11 @@ class SecretEnvironment(WrappedEnvironment):
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
         """Run a command with the secrets that it names, if it may have them.
+
+        Args:
+            command: a line for bash, or a program with its arguments; secrets stand in it by name.
+            timeout: longest time, in seconds.
+            limit: most characters of each output stream.
 
         Raises:
             ActionRefused: it may not, or a value cannot be put in safely; nothing was run.
@@ -176,7 +184,7 @@ class SecretEnvironment(WrappedEnvironment):
         return clean
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """A file of the machine, with names in place of values.
+        """Read a file of the machine, with names in place of values.
 
         Raises:
             FileRefused: it cannot be searched for secrets.
@@ -189,14 +197,14 @@ class SecretEnvironment(WrappedEnvironment):
             raise FileRefused(f"{path}: {error}") from None
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Put a file there.
+        """Write a file on the machine.
 
         Raises:
-            ActionRefused: it names a secret, which goes into no file; nothing was written.
+            ActionRefused: it names a secret, and none may be put into a file; nothing was written.
         """
         named = PLACEHOLDER.findall(data.decode("latin-1"))
         if any(name in self._store.secrets for name in named):
-            raise ActionRefused(f"{placeholder(named[0])} may not go into {path}, nor any file")
+            raise ActionRefused(f"{placeholder(named[0])} may not go into {path} or any other file")
         with self._quiet():
             await self._inner.write_file(path, data)
 
@@ -211,12 +219,12 @@ class SecretEnvironment(WrappedEnvironment):
         self._note(f"{placeholder(secret.name)} was {use}")
 
     def _clean_output(self, text: str, *, cut: bool) -> str:
-        """Returns a command's output without values, nor the beginning of one at a cut end."""
+        """Returns a command's output without values, and without the start of one at a cut end."""
         clean = self._scrub.text(text)
         return self._scrub.without_beginning(clean) if cut else clean
 
     def _clean_look(self, observation: Observation) -> Observation:
-        """The look with names in place of values in its texts; itself where there are none."""
+        """The look with names in place of values in its texts; the same object if it has none."""
         windows, clean_elements = self._clean_texts(observation.windows, observation.elements or ())
         elements = None if observation.elements is None else clean_elements
         undrawn = tuple(map(self._scrub.text, observation.undrawn))
@@ -248,10 +256,10 @@ class SecretEnvironment(WrappedEnvironment):
             held = None
 
     def _parts(self, actions: Sequence[Action]) -> list[list[Action] | _SecretTyping]:
-        """The actions in their order, each secret apart.
+        """The actions in their order, with each secret by itself.
 
         Raises:
-            ActionRefused: a secret is unknown, or stands where nothing is typed.
+            ActionRefused: a secret is unknown, or is named where nothing is typed.
         """
         parts: list[list[Action] | _SecretTyping] = []
         plain: list[Action] = []
@@ -272,16 +280,16 @@ class SecretEnvironment(WrappedEnvironment):
         secret = self._store.get(name)
         if not secret.value.isprintable():
             raise ActionRefused(
-                f"{placeholder(name)} has several lines: typed, each line break would be Enter"
+                f"{placeholder(name)} has several lines, and each line break would press Enter"
             )
         return _SecretTyping(secret, interval)
 
     async def _type_after(self, typed: _SecretTyping, *, begun: bool) -> None:
-        """Type one secret; where something was ``begun``, a changed screen is not "nothing done".
+        """Type one secret; ``begun`` says whether actions before it were done.
 
         Raises:
-            ActionRefused: the screen changed after the actions before it were done.
-            ScreenChanged: nothing was done.
+            ActionRefused: the screen changed, and the actions before it were done.
+            ScreenChanged: the screen changed, and nothing was done.
         """
         try:
             await self._type(typed)
@@ -294,7 +302,7 @@ class SecretEnvironment(WrappedEnvironment):
             ) from None
 
     async def _type(self, typed: _SecretTyping) -> None:
-        """Type one secret into what has the focus, and take note of where it appears."""
+        """Type one secret into what has the focus, and remember where it appears."""
         with self._quiet():
             before = await self._look()
             check_typing(typed.secret, before)
@@ -306,7 +314,7 @@ class SecretEnvironment(WrappedEnvironment):
                     [write], ScreenPrecondition(before, ()) if before.name else None
                 )
             finally:
-                with suppress(EnvironmentFailed):  # the first failure is the one to tell
+                with suppress(EnvironmentFailed):  # the first failure is the one to report
                     after = await self._look()
                     await asyncio.to_thread(self._mask.note_typed, before, after)
 
@@ -335,16 +343,16 @@ class SecretEnvironment(WrappedEnvironment):
         return words
 
     async def _run_line(self, line: ShellLine, timeout: float, limit: int) -> CommandResult:
-        """Run a line whose variables come by a file: a command line can be read by every program.
+        """Run a line whose variables come from a file, as every program can read a command line.
 
         Raises:
-            EnvironmentFailed: the machine does not answer, or has no place for the file.
+            EnvironmentFailed: the machine does not answer, or the file cannot be written.
         """
         folder = f"{_PARENT}/.hisa-{secrets.token_hex(8)}"
         mkdir_result = await self._inner.execute(["mkdir", "-m", "700", folder], timeout=30.0)
         if mkdir_result.exit_code:
             raise EnvironmentFailed(
-                f"{self.name}: no folder for a secret: {mkdir_result.error.strip()}"
+                f"{self.name}: cannot make a folder for a secret: {mkdir_result.error.strip()}"
             )
         values = [self._store.get(name).value for name in line.variables]
         data = "".join(f"{value}\0" for value in values).encode("utf-8")
@@ -362,7 +370,7 @@ class SecretEnvironment(WrappedEnvironment):
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
-        """Inside, no error tells a value: those of guests quote what they were asked for."""
+        """Replace values by names in errors: those of guests quote what they were asked for."""
         try:
             yield
         except EnvironmentFailed as error:
@@ -376,7 +384,7 @@ class SecretEnvironment(WrappedEnvironment):
 
 
 def _refuse_keys(action: Action) -> None:
-    """Refuse a name among keys.
+    """Refuse the name of a secret among keys.
 
     Raises:
         ActionRefused: there is one.
@@ -388,11 +396,11 @@ def _refuse_keys(action: Action) -> None:
         case Press(key=key) | KeyDown(key=key) | KeyUp(key=key):
             keys = (key,)
     if any(PLACEHOLDER.search(key) for key in keys):
-        raise ActionRefused("a secret is typed with write(), and is no key")
+        raise ActionRefused("a secret is typed with write(), and is not a key")
 
 
 def _change_texts(shown: _Shown, change: Callable[[str], str], /, *names: str) -> _Shown:
-    """A window or element with some of its texts changed; itself where none is."""
+    """A window or element with some of its texts changed; the same object if none is."""
     new: dict[str, Any] = {name: change(getattr(shown, name)) for name in names}
     return (
         shown if all(getattr(shown, name) == new[name] for name in names) else replace(shown, **new)

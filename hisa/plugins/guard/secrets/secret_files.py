@@ -1,4 +1,4 @@
-"""Takes secrets out of the bytes of a file, those packed in it included."""
+"""Takes secrets out of the bytes of a file, also out of files that are packed in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hisa.text.redact.named_secrets import Scrubber
 __all__ = ["Unsearchable", "scrub_file"]
 
 _MOST_UNPACKED = 256 << 20
-"""Bytes that an archive may hold: twice the largest file that is read."""
+"""Most bytes of an archive's contents: twice the largest file that is read."""
 
 
 class Unsearchable(ValueError):
@@ -20,12 +20,12 @@ class Unsearchable(ValueError):
 
 
 def scrub_file(data: bytes, scrubber: Scrubber) -> bytes:
-    """Returns a file's bytes with names in place of values; itself where it holds none.
+    """Returns a file's bytes with names in place of values; the same object if it has none.
 
-    A zip archive, which office documents are, and a gzip file are packed anew.
+    A zip archive, such as an office document, and a gzip file are packed again.
 
     Raises:
-        Unsearchable: it holds more than can be unpacked, or is encrypted or broken.
+        Unsearchable: the contents are too large to unpack, or encrypted or broken.
     """
     try:
         if data[:4] == b"PK\x03\x04":

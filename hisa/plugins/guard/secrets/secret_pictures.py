@@ -1,7 +1,7 @@
-"""Fills the parts of a picture that show a secret, so that nothing of them is left.
+"""Fills the parts of a picture that show a secret.
 
-They are found as elements whose text holds a value, as password fields, as what changed where one
-was typed, by reading the picture, and as what looks like a part that was found before.
+Five things find them: elements whose text has a value, password fields, what changed while a secret
+was typed, reading the picture, and likeness to a part that was found before.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["FILL", "PictureMask", "find_focused_field", "list_focused"]
 FILL = (128, 128, 128)
 """Grey, which no theme takes for text or for its background."""
 _SIGHTINGS = 60
-"""Parts that are looked for again: some a look, for as long as a person would wait for a field to
-come back; each costs about a millisecond."""
+"""Parts that are looked for again: the newest, enough for a field that comes back after several
+looks; each costs about a millisecond."""
 _PARAGRAPH = 60.0
-"""Pixels of height from which on an element is a page or a document, and not a field: only the
-words in it that show a value are filled, where they can be read."""
+"""Pixels of height above which an element is a page or a document, not a field: if the words in it
+that show a value can be read, only these are filled."""
 _BAR, _FRAME = 48.0, 12.0
 """Pixels of a title bar's height and of a frame's width, no less than those of any theme."""
 _EDGE = 3
-"""Pixels around what changed: a field's frame and the caret's."""
+"""Pixels around what changed, for the frame of a field and the caret."""
 
 ReadAll = Callable[[Screenshot], tuple[Line, ...]]
-"""Reads a picture, words that it guesses included."""
+"""Reads a picture, including words that it only guesses."""
 
 
 def _read_all(picture: Screenshot) -> tuple[Line, ...]:
@@ -46,7 +46,7 @@ def _read_all(picture: Screenshot) -> tuple[Line, ...]:
 
 @dataclass(frozen=True)
 class _Field:
-    """A field that a secret was typed into, as it is found again in later looks."""
+    """A field that a secret was typed into, by what identifies it in later looks."""
 
     role: str
     name: str
@@ -64,7 +64,7 @@ class PictureMask:
     Args:
         scrubber: knows the values.
         read: reads a picture.
-        unread: called with why, where a picture cannot be read and is filled as a whole.
+        unread: called with the reason if a picture cannot be read and is filled as a whole.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class PictureMask:
         self._sightings: deque[Sighting] = deque(maxlen=_SIGHTINGS)
 
     def note_typed(self, before: Observation, after: Observation) -> None:
-        """Take note of what came onto the screen where a secret was typed.
+        """Remember what appeared on the screen while a secret was typed.
 
         Args:
-            before: a look as it is, with nothing filled.
-            after: likewise.
+            before: a look before that, with nothing filled.
+            after: a look after that, with nothing filled.
         """
         field = find_focused_field(after) or find_focused_field(before)
         if field is not None:
@@ -96,9 +96,9 @@ class PictureMask:
             self._sightings.append(Sighting.of(shown, changed))
 
     def mask_look(self, observation: Observation) -> Observation:
-        """The look with everything filled that shows a secret; takes about a second.
+        """Returns the look with everything filled that shows a secret; takes about a second.
 
-        ``elements`` are those of the machine, with their values.
+        Its elements must be those of the machine, with their values.
         """
         plain = observation.without_pointer.screenshot.pixels
         try:
@@ -132,9 +132,9 @@ class PictureMask:
         return boxes
 
     def _of_titles(self, observation: Observation) -> Iterator[BoundingBox]:
-        """Yields the title bars that show a value: above the window, or its own first rows.
+        """Yields the boxes of title bars that show a value: above the window, or its first rows.
 
-        A bar is small, pale text on a picture of its own, which is often not read.
+        The text of a bar is small and pale on a background of its own, and often cannot be read.
         """
         for window in observation.windows:
             if window.box is None or not self._scrubber.find_names(window.title):
@@ -144,7 +144,7 @@ class PictureMask:
 
 
 def list_focused(observation: Observation) -> list[Element]:
-    """The elements of the window in front that say that they have the focus."""
+    """Returns the elements of the window in front that are marked as having the focus."""
     front = observation.active.title if observation.active else ""
     return [
         element
@@ -154,7 +154,7 @@ def list_focused(observation: Observation) -> list[Element]:
 
 
 def find_focused_field(observation: Observation) -> Element | None:
-    """The innermost element of the window in front that takes what is typed."""
+    """Returns the innermost element of the window in front that receives typed text."""
     elements = list_focused(observation)
     fields = [element for element in elements if "editable" in element.states] or elements
     return min(fields, key=lambda element: element.box.area, default=None)
@@ -163,7 +163,7 @@ def find_focused_field(observation: Observation) -> Element | None:
 def _find_change(
     before: Observation, after: Observation, field: Element | None
 ) -> BoundingBox | None:
-    """The part that is other than before, as far as it lies in the field or the window in front."""
+    """The box of what changed in the field, else in the window in front; None if nothing did."""
     old, new = (observation.without_pointer.screenshot.pixels for observation in (before, after))
     window = after.active.box if after.active else None
     place = field.box if field is not None else window
@@ -185,7 +185,7 @@ def _picture_box(picture: Image.Image) -> BoundingBox:
 
 
 def _clip_box(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
-    """The whole pixels of a picture that a box touches."""
+    """The box of the whole pixels of a picture that a box touches; None if it touches none."""
     outward = BoundingBox(
         float(np.floor(box.left)),
         float(np.floor(box.top)),
@@ -197,7 +197,7 @@ def _clip_box(box: BoundingBox, picture: Image.Image) -> BoundingBox | None:
 
 
 def _fill_look(observation: Observation, boxes: Sequence[BoundingBox]) -> Observation:
-    """The look with boxes filled, and without the full picture, which was not searched."""
+    """The look with boxes filled, and without its full-size picture, which was not searched."""
     if not boxes and observation.screenshot.full is observation.screenshot:
         return observation
     picture = observation.screenshot.pixels.copy()

@@ -1,4 +1,4 @@
-"""Where a secret may go: the application in front, its page, a command."""
+"""Checks where a secret may go: the application in front, its page, a command."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def check_typing(secret: Secret, observation: Observation) -> None:
     """Refuse to type a secret where it does not belong.
 
     Raises:
-        ActionRefused: another application or page is in front than the secret is for, nobody can
-            tell, or the address bar has the focus.
+        ActionRefused: the application or page in front is not one that the secret is for, or not
+            known, or the address bar has the focus.
     """
     name, app = placeholder(secret.name), observation.active.app if observation.active else ""
     if secret.apps and not fits(app, secret.apps):
         allowed = ", ".join(secret.apps)
         raise ActionRefused(
-            f"{name} may be typed into {allowed} alone, and in front is {app or 'nothing known'!r}"
+            f"{name} may be typed only into {allowed}; in front is {app or 'nothing known'!r}"
         )
     if any(
         map(_is_address_bar, list_focused(observation))
-    ):  # a page's field may still say that it is
+    ):  # a field of the page may still be marked as having the focus
         raise ActionRefused(f"{name} is not typed into an address bar, which sends what is typed")
     if secret.sites:
         _check_site(secret, observation)
@@ -45,8 +45,8 @@ def _check_site(secret: Secret, observation: Observation) -> None:
     if not hosts or not all(host and fits(host, secret.sites) for host in hosts):
         shown = ", ".join(sorted(host or "no site" for host in hosts)) or "no address bar is seen"
         raise ActionRefused(
-            f"{placeholder(secret.name)} may be typed into pages of {', '.join(secret.sites)} "
-            f"alone, and in front is: {shown}"
+            f"{placeholder(secret.name)} may be typed only into pages of "
+            f"{', '.join(secret.sites)}; in front is: {shown}"
         )
 
 
@@ -66,11 +66,11 @@ def check_command(secret: Secret, command: str) -> None:
     """Refuse a command that may not have a secret.
 
     Args:
-        secret: the one it names.
+        secret: the secret that the command names.
         command: the single command of a line that names it, as it was written.
 
     Raises:
-        ActionRefused: no pattern of the settings is about it.
+        ActionRefused: it matches no pattern of the secret's ``commands``.
     """
     if not fits(command, secret.commands):
         name = placeholder(secret.name)

@@ -1,4 +1,4 @@
-"""Finds a secret in text that was read off a picture, where letters are mistaken for others."""
+"""Finds a secret in text that was read off a picture, even if some letters were misread."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ _LOOKALIKES = str.maketrans(
         **dict.fromkeys("e€", "e"),
     }
 )
-"""Characters that tesseract takes for one another in screen text, as one of them each."""
+"""Characters that tesseract takes for one another in screen text, each group as one of them."""
 _GRAM = 3
-"""Characters of the pieces that are compared: three in a row are read right often, and stand in
-other words by chance so seldom that a few of them side by side do not."""
+"""Characters of the pieces that are compared. Three in a row are often read right, and seldom occur
+in other words by chance, several side by side never."""
 _SHARE = 0.6
-"""Of a value that has to be seen: half a value is half a secret, and with less, words such as
+"""Share of a value that must be seen: half a value is half a secret, and with less, words such as
 "password" hide the labels of a form."""
 _LIKE = 72.0
-"""Of 100, at which a reading with many mistakes is one all the same; English text beside a value
-of ten characters reaches 60."""
+"""Likeness, of 100, from which a reading with many mistakes counts; English text beside a value of
+ten characters reaches 60."""
 _LEAST = 4
 """Characters of the shortest skeleton that is looked for."""
 _PADDING = 4
-"""Pixels around a word: tesseract's boxes cut strokes off."""
+"""Pixels added around a word: tesseract's boxes cut strokes off."""
 
 
 def skeleton(text: str) -> str:
-    """A text as far as it can be read for certain: without case, accents, blanks and points."""
+    """Returns a text as far as it is read reliably: without case, accents, blanks and signs."""
     plain = unicodedata.normalize("NFKD", text.casefold()).translate(_LOOKALIKES)
     return "".join(letter for letter in plain.replace("rn", "m") if letter.isalnum())
 
 
 def read_boxes(lines: Sequence[Line], values: Iterable[str]) -> list[BoundingBox]:
-    """Boxes of the words that show a value, or a large part of one.
+    """Returns the boxes of the words that show a value, or a large part of one.
 
     A value may go on in the next line, or after a gap.
 
     Args:
-        lines: what was read.
-        values: what is looked for.
+        lines: the lines that were read off the picture.
+        values: the values to look for.
     """
     skeletons = [bones for bones in map(skeleton, values) if len(bones) >= _LEAST]
     hits: dict[int, Word] = {}
@@ -63,7 +63,7 @@ def read_boxes(lines: Sequence[Line], values: Iterable[str]) -> list[BoundingBox
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[Word, ...]]:
-    """Every line, and every two that a value may be spread over."""
+    """Yields the words of every line, and of every two lines that a value may be spread over."""
     for number, line in enumerate(lines):
         yield line.words
         for other in lines[number + 1 :]:
@@ -86,7 +86,7 @@ def _find_words(words: Sequence[Word], bones: str) -> list[Word]:
 
 
 def _find_covered(text: str, bones: str) -> set[int]:
-    """Places of a text's characters that are a value's."""
+    """The indices of a text's characters that belong to a value; both are skeletons."""
     size = min(_GRAM, len(bones))
     grams = {bones[at : at + size] for at in range(len(bones) - size + 1)}
     places = {
@@ -103,7 +103,7 @@ def _find_covered(text: str, bones: str) -> set[int]:
 
 
 def _groups(places: Sequence[int]) -> Iterator[list[int]]:
-    """Places with no more than a mistaken character or two between them."""
+    """Yields groups of indices with no more than two misread characters between neighbours."""
     group: list[int] = []
     for place in places:
         if group and place - group[-1] > 3:
@@ -115,7 +115,7 @@ def _groups(places: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _find_similar(text: str, bones: str) -> set[int]:
-    """The part of a text that is most like a value, where it is like enough."""
+    """The indices of the part of a text that is most like a value, if it is like enough."""
     if len(text) < _SHARE * len(bones):
         return set()
     alignment = partial_ratio_alignment(bones, text, score_cutoff=_LIKE)

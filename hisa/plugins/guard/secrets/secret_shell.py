@@ -1,7 +1,7 @@
 """Puts secrets into command lines, so that no shell ever reads a value as source.
 
-In a line for bash a name becomes the expansion of a variable, quoted as the place asks for; a word
-of a command that no shell reads gets the value itself. What cannot be told for certain is refused.
+In a line for bash a name becomes the expansion of a variable, quoted as its place needs it. In a
+command that no shell reads, a word gets the value itself. Unclear cases are refused.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _MARK = "HISAmark"
 """Stands for a name, with its number, while a line is parsed."""
 _COMMANDS = frozenset({"command", "declaration_command", "variable_assignment"})
 _STATEMENTS = frozenset({"redirected_statement", "for_statement"})
-"""Statements that are a command by themselves where no part of them is."""
+"""Statements that are a command by themselves if no part of them is."""
 _QUOTES: Mapping[str, tuple[str, str]] = {
     "word": ('"', '"'),
     "raw_string": ("'\"", "\"'"),
     "ansi_c_string": ("'\"", "\"$'"),
     "string_content": ("", ""),
 }
-"""What is put around a variable, by the node in which a name stands."""
+"""Quotes that are put around a variable, by the node in which a name stands."""
 _PLAIN = (
     STATEMENTS
     | _COMMANDS
@@ -42,7 +42,7 @@ _PLAIN = (
     | {"concatenation", "string", "command_substitution", "process_substitution"}
     | {"file_redirect", "herestring_redirect"}
 )
-"""Nodes in which a value is a value; in others it could be source."""
+"""Nodes in which a value stays a value; in others it could be read as source."""
 _SOURCE = re.compile(
     # Not "bash script.sh", which gets a value as any program does.
     r"(?:^|[\s/;|&(])(?:(?:ba|da|z|k|a|c|tc|fi|mk)?sh|su)\s(?:.*\s)?-\w*c\b"
@@ -50,12 +50,12 @@ _SOURCE = re.compile(
     r"|(?:^|[\s/;|&(])(?:eval|trap|let|alias|declare|typeset|local|ssh|awk|gawk|mawk|sed)\s",
     re.DOTALL,
 )
-"""Commands that read a word as source of their own, in which a value could mean anything."""
+"""Commands that read a word as source, in which a value could mean anything."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """A place where a command line names a secret, and the one command that it is a part of."""
+    """A secret that a command line names, and the single command of the line that names it."""
 
     name: str
     command: str
@@ -76,7 +76,7 @@ class ShellLine:
         """Returns bash source that reads the variables from a file and deletes its folder.
 
         Args:
-            path: of a file in a folder of its own, which holds the values, a NUL after each.
+            path: the file with the values, a NUL after each; it is alone in its folder.
         """
         numbers = range(len(self.variables))
         reads = "".join(f"IFS= read -r -d '' {_VARIABLE}{number}; " for number in numbers)
@@ -92,7 +92,7 @@ def shell_line(source: str) -> ShellLine:
     """
     if not PLACEHOLDER.search(source):
         return ShellLine(source, (), ())
-    if reason := unreadable(source) or ("it has an odd name" if _MARK in source else ""):
+    if reason := unreadable(source) or (f"it contains {_MARK}" if _MARK in source else ""):
         raise _unclear(reason)
     names = list(dict.fromkeys(PLACEHOLDER.findall(source)))
     matches = list(PLACEHOLDER.finditer(source))
@@ -100,7 +100,7 @@ def shell_line(source: str) -> ShellLine:
     marked = PLACEHOLDER.sub(lambda _: f"{_MARK}{next(numbers):04}", source).encode()
     root = parse_bash(marked)
     if root.has_error:
-        raise _unclear("something is open at its end, or is no bash")
+        raise _unclear("it is not a complete line of bash")
     uses, out, at = list[Use](), list[bytes](), 0
     for number, match in enumerate(matches):
         mark = f"{_MARK}{number:04}".encode()
@@ -119,18 +119,18 @@ def _remove_marks(text: str, matches: Sequence[re.Match[str]]) -> str:
 
 
 def _place(root: Node, marked: bytes, start: int, end: int) -> tuple[str, str, str]:
-    """Returns what goes around a variable in the place of a mark, and the command it is part of.
+    """Returns the quotes before and after a variable in place of a mark, and its command.
 
     Raises:
         ActionRefused: its value could be read as source there.
     """
     node = root.descendant_for_byte_range(start, end)
     if node is None or node.type not in _QUOTES or marked[start - 1 : start] == b"\\":
-        raise _unclear("a name stands beside a backslash, in a comment or in an expansion")
+        raise _unclear("a name is beside a backslash, in a comment or in an expansion")
     for inner, outer in _upwards(node):
         text = marked[outer.start_byte : outer.end_byte].decode()
         if outer.type not in _PLAIN or text.startswith("`") or inner.type == "command_name":
-            raise _unclear(f"a name stands in {outer.type.replace('_', ' ').lower()}")
+            raise _unclear(f"a name is part of its {outer.type.replace('_', ' ').lower()}")
         if outer.type in _COMMANDS:
             _refuse_source(text)
     command = _command_of(node)
@@ -147,7 +147,7 @@ def _command_of(node: Node) -> Node:
 
 
 def _upwards(node: Node) -> Iterator[tuple[Node, Node]]:
-    """Yields a node and what holds it, up to the root."""
+    """Yields a node with its parent, then the parent with its own, up to the root."""
     while node.parent is not None:
         yield node, node.parent
         node = node.parent
@@ -156,12 +156,12 @@ def _upwards(node: Node) -> Iterator[tuple[Node, Node]]:
 def fill_words(
     words: Sequence[str], values: Mapping[str, str]
 ) -> tuple[list[str], tuple[Use, ...]]:
-    """Returns the words of a command with values in place of names, and what is named where.
+    """Returns the words of a command with values in place of names, and the uses of secrets.
 
     A word that is JSON stays JSON: the value goes into its texts.
 
     Raises:
-        ActionRefused: a name stands in the source of another program, or in the command's own name.
+        ActionRefused: a name is in the source of another program, or in the command's own name.
     """
     line = shlex.join(words)
     named = [name for word in words for name in PLACEHOLDER.findall(word)]
@@ -200,13 +200,12 @@ def _refuse_source(command: str) -> None:
     match = _SOURCE.search(command)
     if match:
         raise ActionRefused(
-            f"a secret cannot stand in the source of another program ({match[0].strip()!r}): its "
+            f"a secret cannot be in the source of another program ({match[0].strip()!r}): its "
             "value would be read as that program's language; run the command itself"
         )
 
 
 def _unclear(reason: str) -> ActionRefused:
     return ActionRefused(
-        f"a command that names a secret has to be plain: {reason}; "
-        "put the name into an ordinary word"
+        f"a command that names a secret must be plain: {reason}; put the name into an ordinary word"
     )

@@ -1,4 +1,4 @@
-"""Parts of pictures that showed a secret, found again in later ones, in place or moved."""
+"""Finds parts of pictures that showed a secret again in later pictures, in place or moved."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from hisa.screen.geometry import BoundingBox
 __all__ = ["Sighting"]
 
 _OTHER = 24
-"""Of 255: a colour that differs by more is another one; a hovered button differs by less."""
+"""Difference, of 255, above which a colour is another one; a hovered button differs by less."""
 _SAME = 0.7
-"""Of the pixels of a part that have to be as they were: a caret, a selection's edge and a frame
-that lost the focus change fewer."""
+"""Share of the pixels of a part that must be as they were: a caret, the edge of a selection and a
+frame that lost the focus change fewer than the rest."""
 _EDGES = 6
-"""Changes of colour along a row, without which it is found everywhere."""
+"""Least changes of colour along a piece of a row; one with fewer would be found everywhere."""
 _NARROWEST = 12
-"""Pixels of a row that are looked for at least: two letters."""
+"""Least pixels of a row to look for: two letters."""
 
 _Pixels = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Sighting:
-    """A part of a picture: where it was, and what it looked like."""
+    """A part of a picture: its place and its looks."""
 
     box: BoundingBox
     pixels: _Pixels
     rows: tuple[tuple[int, int, bytes], ...]
-    """Pieces of its rows that are searched for: their places in it, and their bytes."""
+    """Pieces of its rows that are searched for: x and y in the part, and their bytes."""
 
     @classmethod
     def of(cls, picture: Image.Image, box: BoundingBox) -> Self:
-        """Returns the sight of a picture in a box of whole pixels."""
+        """Returns the part of a picture in a box of whole pixels."""
         corners = (int(box.left), int(box.top), int(box.right), int(box.bottom))
         pixels = np.asarray(picture.crop(corners))
         return cls(box, pixels, tuple(_pick_pieces(pixels)))
 
     def covers(self, box: BoundingBox) -> bool:
-        """Whether it was seen at the very same place."""
+        """Whether the part was seen in exactly this box."""
         return self.box == box
 
     def find_again(self, picture: Image.Image) -> list[BoundingBox]:
-        """The places where a picture shows it again, the old one first."""
+        """Returns the boxes, from left to right, in which a picture shows the part again."""
         picture_pixels = np.asarray(picture)
         data = picture.tobytes()
         places = {(int(self.box.left), int(self.box.top))}
@@ -75,14 +75,14 @@ class Sighting:
 
 
 def _shows_as_much(expected: _Pixels, other: Any) -> bool:
-    """Whether the strokes are there too: most pixels of a part are only its background."""
+    """Whether the strokes are there too, as most pixels of a part are only its background."""
     plain = np.median(expected.reshape(-1, 3), axis=0)
     strokes = np.abs(expected.astype(np.int16) - plain).max(axis=2) > _OTHER
     return not strokes.any() or 1.0 - other[strokes].mean() >= _SAME / 2
 
 
 def _pick_pieces(pixels: _Pixels) -> list[tuple[int, int, bytes]]:
-    """The pieces of rows with the most changes of colour: of the left, the middle, the right."""
+    """The pieces of rows with most changes of colour: one of the left, the middle, the right."""
     height, width = pixels.shape[:2]
     if height < 1 or width < _NARROWEST:
         return []
@@ -97,7 +97,7 @@ def _pick_pieces(pixels: _Pixels) -> list[tuple[int, int, bytes]]:
 
 
 def _find_row(data: bytes, row: bytes, width: int) -> list[tuple[int, int]]:
-    """Places of a piece of a row; no more than fit a page of the same words."""
+    """The places, at most 50, of a piece of a row: more would be a page of the same words."""
     places: list[tuple[int, int]] = []
     at = data.find(row)
     while at >= 0 and len(places) < 50:

@@ -1,4 +1,4 @@
-"""The secrets of a run by name: their values, and where each may go."""
+"""Loads the secrets of a run: their names, their values, and where each may go."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hisa.text.redact.named_secrets import NAME, PLACEHOLDER, Scrubber, placehol
 __all__ = ["Secret", "SecretStore", "fits", "load_secrets"]
 
 _LEAST = 4
-"""Characters of the shortest value: a shorter one stands in too many texts and numbers to be taken
-out of them."""
+"""Characters of the shortest value: a shorter one occurs in too many texts and numbers to be
+replaced in them."""
 _MOST = 10_000
-"""Characters of the longest, a private key being about 3,000."""
+"""Characters of the longest value; a private key has about 3,000."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A secret: its value, and the patterns of where it may go; see `SecretSettings`."""
+    """A secret: its value, and patterns for where it may go; see `SecretSettings`."""
 
     name: str
     value: str
@@ -33,7 +33,7 @@ class Secret:
     commands: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Without the value: it would stand in the trace of a failed test or of a defect."""
+        """Leaves the value out: it would appear in the trace of a failed test or a defect."""
         return f"Secret({self.name!r})"
 
 
@@ -45,22 +45,22 @@ class SecretStore:
 
     @cached_property
     def scrubber(self) -> Scrubber:
-        """Puts names in place of values."""
+        """The scrubber that puts names in place of values."""
         return Scrubber({name: secret.value for name, secret in self.secrets.items()})
 
     def named_in(self, text: str) -> list[Secret]:
-        """The secrets that a text names, in order, each once.
+        """Returns the secrets that a text names, in order, each once.
 
         Raises:
-            ActionRefused: it names one that is not there.
+            ActionRefused: it names a secret that does not exist.
         """
         return [self.get(name) for name in dict.fromkeys(PLACEHOLDER.findall(text))]
 
     def get(self, name: str) -> Secret:
-        """The secret of that name.
+        """Returns the secret of that name.
 
         Raises:
-            ActionRefused: there is none; the known ones are named.
+            ActionRefused: there is none; the message names the known ones.
         """
         if name not in self.secrets:
             known = ", ".join(map(placeholder, sorted(self.secrets))) or "there are none"
@@ -74,11 +74,11 @@ def load_secrets(
     """Returns the secrets of the settings, with their values.
 
     Args:
-        settings: by name.
-        environ: variables; None: this process's own.
+        settings: the sections of the settings, by the names of the secrets.
+        environ: the environment variables; None for those of this process.
 
     Raises:
-        ConfigError: a name or value that cannot be, or a value that is not there.
+        ConfigError: a name or value cannot be used, or a value is missing.
     """
     known = os.environ if environ is None else environ
     secrets = {
@@ -93,13 +93,13 @@ def load_secrets(
 def _secret(name: str, settings: SecretSettings, environ: Mapping[str, str]) -> Secret:
     if not re.fullmatch(NAME, name):
         raise ConfigError(
-            f"secrets.{name}: a secret's name is a letter, then letters, digits, . _ and -",
+            f"secrets.{name}: a secret's name is a letter followed by letters, digits, . _ or -",
             fix="call it secrets.mail, for example",
         )
     value = environ.get(settings.env, "")
     if not value:
         raise ConfigError(
-            f"secrets.{name}: the variable {settings.env} is not set, or empty",
+            f"secrets.{name}: the variable {settings.env} is not set, or is empty",
             fix=f"read -rs {settings.env} && export {settings.env}",
         )
     return Secret(name, value, settings.apps, settings.sites, settings.commands)
@@ -109,21 +109,21 @@ def _check(name: str, value: str, values: Mapping[str, str]) -> None:
     """Refuse a value that cannot be hidden, or cannot be told from its own name.
 
     Raises:
-        ConfigError: it is one; the value is not told.
+        ConfigError: it is such a value, which the message does not contain.
     """
     wrong = ""
     if len(value) < _LEAST or len(set(value)) == 1:
-        wrong = f"it has fewer than {_LEAST} characters, or one only, and cannot be hidden"
+        wrong = f"it has fewer than {_LEAST} characters, or repeats one, and cannot be hidden"
     elif len(value) > _MOST:
         wrong = f"it has more than {_MOST} characters"
     elif "\0" in value or not (value.isprintable() or _is_lines(value)):
         wrong = "it has characters that nobody can type, other than line breaks and tabs"
     elif any(value in placeholder(other_name) for other_name in values):
-        wrong = "it is a part of a secret's name, which stands in its place"
+        wrong = "it is part of the name that replaces a secret"
     elif PLACEHOLDER.search(value):
         wrong = "it names a secret"
     elif any(value == other for other_name, other in values.items() if other_name != name):
-        wrong = "it is that of another secret"
+        wrong = "another secret has the same value"
     if wrong:
         raise ConfigError(
             f"secrets.{name}: the value cannot be used: {wrong}",
@@ -136,5 +136,5 @@ def _is_lines(value: str) -> bool:
 
 
 def fits(text: str, patterns: Iterable[str]) -> bool:
-    """Whether a text is as one of the patterns says, in small or large letters."""
+    """Whether a text matches one of the patterns, whatever its case."""
     return any(fnmatchcase(text.lower(), pattern.lower()) for pattern in patterns)

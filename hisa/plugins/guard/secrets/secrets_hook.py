@@ -1,4 +1,4 @@
-"""The hook of a run with secrets: it stands at the machine's border and does nothing else."""
+"""The hook of a run with secrets: it puts a border around the machine and does nothing else."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Secrets(Hook):
     """Keeps the values of a run's secrets between its machine and everybody else.
 
     Args:
-        parts: of the run; its log hides the values from now on.
+        parts: the parts of the run; its log hides the values from now on.
 
     Raises:
-        ConfigError: a value is not there or cannot be used, or pictures cannot be searched.
+        ConfigError: a value is missing or cannot be used, or pictures cannot be searched.
     """
 
     name = "secrets"
     border: SecretEnvironment | None = None
-    """What stands around the machine, once that is open; it can hide further values."""
+    """The border around the machine once that is open; it can hide further values."""
 
     def __init__(self, parts: HookParts) -> None:
         self._store = load_secrets(parts.settings.secrets)
         if not available():
             raise ConfigError(
-                "secrets are hidden in pictures by reading these, and nothing here can: tesseract "
-                "is not installed, or no package that asks it",
+                "pictures cannot be read to hide secrets in them: tesseract, or the package that "
+                "calls it, is not installed",
                 fix=as_root("apt-get install tesseract-ocr"),
             )
         parts.log.hide(self._store.scrubber.shown)
@@ -47,13 +47,13 @@ class Secrets(Hook):
 
     @property
     def scrubber(self) -> Scrubber:
-        """Keeps the values from models."""
+        """The scrubber that keeps the values from models."""
         return self._store.scrubber
 
     def at_border(self, environment: Environment) -> SecretEnvironment:
-        """Returns the machine as everybody but itself sees it.
+        """Returns the machine with a border, as all parts of the run are to see it.
 
-        Where it is kept after the run, or the run goes on, values may be on its screen already.
+        If the machine is kept after a run, or the run is resumed, values may be on its screen.
         """
         live = self._goes_on or "throw_away" not in environment.capabilities
         self.border = SecretEnvironment(environment, self._store, emit=self._emit, live=live)

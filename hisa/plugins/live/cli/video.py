@@ -1,4 +1,4 @@
-"""``hisa runs video``: a run as a film that needs no HiSA to be watched."""
+"""``hisa runs video``: a run as a GIF, which can be watched without HiSA."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ __all__ = ["video"]
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="FILE.gif.")
 @pass_sections("run")
 def video(settings: RunSettings, run_id: str, output: Path | None) -> None:
-    """Write run ID as a video, which is a GIF, and print its path.
+    """Write run ID as a video, a GIF file, and print its path.
 
     Each step is shown before its act, with clicks and the chosen element, and after it, with what
-    changed; what a person did comes between. Exit status: 2 where a run or a file is not as it
-    should be.
+    changed; what a person did is shown between steps. Exit status: 2 if a run or a file is not as
+    it should be.
+    \f
+
+    Args:
+        settings: the section of the settings on runs, for the folder of the runs.
+        run_id: the id of the run, or "latest".
+        output: the file to write; None for ``video.gif`` in the run's folder.
     """
     from hisa.plugins.live.run_video import write_video
     from hisa.runs.run_reader import load_run

@@ -1,1 +1,1 @@
-"""The side of the page: the web application over runs and desktops."""
+"""The server's side of the live page: the web application over runs and desktops."""

@@ -1,4 +1,4 @@
-"""The web application: one table of addresses, and the answers to those of runs."""
+"""The web application: its table of routes, and the answers of the routes on runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STEP = "number", "tool", "verdict", "seconds"
 
 
 def application(context: ServerContext) -> ASGIApp:
-    """Builds the application; it is not guarded."""
+    """Builds the application, without the `Guard` around it."""
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.routing import Route, WebSocketRoute
@@ -62,9 +62,9 @@ def application(context: ServerContext) -> ASGIApp:
 
 
 def _route(path: str, make: Callable[..., Any], *names: str) -> Route:
-    """Returns a route that answers what ``make`` returns for these parameters, in a thread.
+    """Returns a route that answers with the result of ``make``, which is called in a thread.
 
-    A parameter that the address lacks is an empty text.
+    ``names`` are the parameters that it takes; one that the address lacks is an empty text.
     """
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route

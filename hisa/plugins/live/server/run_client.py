@@ -1,4 +1,4 @@
-"""Asks a run at work through its socket; pause and lease live as long as the connection does."""
+"""Sends requests to a run's socket; a pause or a lease lasts as long as its connection."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Answer: TypeAlias = tuple[dict[str, Any], bytes]
 
 
 class RunLine:
-    """One connection to a run, made when it is first needed; requests go one after the other."""
+    """One connection to a run, made when it is first needed; requests are sent one by one."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id, self._turn = run_id, asyncio.Lock()
         self.streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def ask(self, request: Mapping[str, Any], seconds: float = 5.0) -> Answer:
-        """Returns the answer and the picture that follows it; ``ok`` is false where none came."""
+        """Returns the answer and the picture that follows it; ``ok`` is false if none came."""
         async with self._turn:
             try:
                 async with asyncio.timeout(seconds):
@@ -38,27 +38,33 @@ class RunLine:
                     return answer, await reader.readexactly(size)
             except (OSError, EOFError, ValueError, TypeError, AttributeError) as error:
                 self.close()
-                reason = "gave no answer" if isinstance(error, TimeoutError) else "is not reached"
+                reason = "did not answer" if isinstance(error, TimeoutError) else "is not reachable"
                 return {"ok": False, "error": f"run {self._run_id} {reason}"}, b""
             except BaseException:  # cancelled: the answer is still to come
                 self.close()
                 raise
 
     def close(self) -> None:
-        """Lets go of the run: what was paused or held by this connection is given back."""
+        """Lets go of the run: ends the pause and the lease of this connection."""
         if self.streams is not None:
             self.streams[1].close()
         self.streams = None
 
 
 class RunLines:
-    """The connections that all viewers share: to look at a run, to steer it, to know how it is."""
+    """The connections that all viewers share: for looking at runs, steering, and their state."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[str, str], RunLine] = {}
 
     async def ask(self, run_id: str, request: Mapping[str, Any], purpose: str = "look") -> Answer:
-        """Asks a run; a pause lasts until the server's end or the run is asked to go on."""
+        """Sends a request to a run; a pause lasts until the server ends or the run is resumed.
+
+        Args:
+            run_id: the id of the run.
+            request: the request, as `hisa.plugins.live.watched.run_socket.Request` describes it.
+            purpose: names the connection to use, one for each purpose.
+        """
         line = self._lines.setdefault((run_id, purpose), RunLine(run_id))
         answer = await line.ask(request)
         if line.streams is None:

@@ -1,4 +1,4 @@
-"""Follows the log of a run: each new line is a numbered event of a stream, as is a new status."""
+"""Follows the log of a run as a stream: a numbered event for each line, and each new status."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _CHUNK = 1 << 21  # bytes that are read at once; HiSA writes no longer line
 
 
 class EventTail:
-    """Reads on in a log that grows, and need not be there yet, after its line ``after``."""
+    """Reads the new lines of a growing log after its line ``after``; it need not exist yet."""
 
     def __init__(self, path: Path, after: int = 0) -> None:
         self._path, self._after, self._number, self._end = path, after, 0, 0
 
     def read_on(self) -> list[tuple[int, str]]:
-        """Returns the new lines that are whole and JSON objects, with their numbers from 1."""
+        """Returns the new complete lines that are JSON objects, with their numbers from 1."""
         if not is_regular(self._path) or (size := self._path.stat().st_size) == self._end:
             return []
-        if size < self._end:  # written anew
+        if size < self._end:  # the log was written again from its start
             self._end = self._number = self._after = 0
         with self._path.open("rb") as file:
             file.seek(self._end)
             *lines, rest = file.read(_CHUNK).split(b"\n")
-        if not lines and len(rest) == _CHUNK:  # of no HiSA
+        if not lines and len(rest) == _CHUNK:  # a line that HiSA did not write
             lines = [rest[:-1]]
         self._end += sum(map(len, lines)) + len(lines)
         numbered = list(enumerate(lines, self._number + 1))
@@ -44,7 +44,15 @@ class EventTail:
 async def run_stream(
     folder: Path, after: int, status: Callable[[], Awaitable[dict[str, Any]]]
 ) -> AsyncIterator[dict[str, str]]:
-    """Yields what a run does after its event ``after``, until ``status`` says by an error: gone."""
+    """Yields the events of a run's log and its changes of status, as server-sent events.
+
+    Ends with an event "gone" once ``status`` or the log cannot be read.
+
+    Args:
+        folder: the folder of the run.
+        after: the number of the log's line after which to begin; 0 for the first.
+        status: returns the state of the run, as the page shows it.
+    """
     tail, pause, known = EventTail(folder / EVENTS, after), 0.1, ""
     try:
         while True:
@@ -53,7 +61,7 @@ async def run_stream(
                 yield {"event": "event", "id": str(number), "data": text}
             if (now := json.dumps(await status())) != known:
                 yield {"event": "status", "data": (known := now)}
-            pause = 0.1 if lines else min(2 * pause, 0.5)  # seconds, longer where it is quiet
+            pause = 0.1 if lines else min(2 * pause, 0.5)  # seconds, longer if nothing comes
             await asyncio.sleep(0 if lines else pause)
     except (OSError, UsageError):
         yield {"event": "gone", "data": "{}"}

@@ -1,4 +1,4 @@
-"""Finds the runs that the server shows, and reads of them only what is new."""
+"""Finds the runs that the server shows, and reads only what is new in them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ __all__ = ["RunFolders", "RunMissing"]
 
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_MOST = 200  # newest runs that are looked through for those at work
+_MOST = 200  # newest runs that are searched for running ones
 
 
 class RunMissing(UsageError):
-    """No run of that name lies below the roots."""
+    """There is no run of that name below the roots."""
 
 
 class RunFolders:
-    """The run folders below the roots and in benches; raises UsageErrors of what is damaged."""
+    """The run folders below the roots and in benches; raises a UsageError for a damaged run."""
 
     def __init__(self, context: ServerContext) -> None:
         self._context = context
@@ -37,7 +37,12 @@ class RunFolders:
         self._turn = Lock()
 
     def newest(self, limit: int, before: str = "") -> list[dict[str, Any]]:
-        """Records of the newest runs, those with a name before ``before`` where it is not empty."""
+        """Returns records of the newest runs, newest first.
+
+        Args:
+            limit: most records.
+            before: leaves out runs whose name is not before this one; empty for none.
+        """
         places = [(f.name, root, bench) for root, bench in self._roots() for f in folders(root)]
         records: list[dict[str, Any]] = []
         for name, root, bench in sorted(places, key=lambda place: place[0], reverse=True):
@@ -47,7 +52,7 @@ class RunFolders:
         return records
 
     def list_running(self) -> list[dict[str, Any]]:
-        """Records of the runs at work, each with the ``hash`` of its newest picture."""
+        """Returns records of the running runs, each with the ``hash`` of its newest picture."""
         with self._turn:  # logs are followed by one thread at a time
             records = [record for record in self.newest(_MOST) if record["state"] == "running"]
             folders = {record["id"]: self.find(record["id"])[0] for record in records}
@@ -56,7 +61,7 @@ class RunFolders:
             return [record | {"hash": looks[record["id"]].read_on()} for record in records]
 
     def find(self, run_id: str) -> tuple[Path, str]:
-        """Returns the folder of a run and its bench's name or ""; raises RunMissing."""
+        """Returns the folder of a run, and its bench's name or ""; raises RunMissing."""
         for root, bench in self._roots() if ID.fullmatch(run_id) else ():
             folder = root / run_id
             if is_regular(folder / MANIFEST) and not folder.is_symlink():
@@ -64,7 +69,7 @@ class RunFolders:
         raise RunMissing(f"no run is called {run_id[:100]!r}", fix="hisa runs ls")
 
     def record(self, folder: Path, bench: str = "") -> dict[str, Any]:
-        """Returns the run as lists show it, by its manifest."""
+        """Returns the record of a run that lists show, from its manifest."""
         manifest, state = self.manifest(folder), self.state(folder)
         totals, limits = manifest.totals, manifest.settings.get("run") or {}
         return {
@@ -88,7 +93,7 @@ class RunFolders:
         }
 
     def state(self, folder: Path) -> str:
-        """Returns how the run ended; "running" or "unfinished" where it has not."""
+        """Returns the run's exit status; "running" or "unfinished" if it has not ended."""
         if ended := self.manifest(folder).exit_status:
             return ended
         return "running" if is_regular(folder / LOCK) and is_running(folder) else "unfinished"
@@ -101,7 +106,7 @@ class RunFolders:
         return _run(folder, state, log.stat().st_size, (folder / MANIFEST).stat().st_mtime_ns)
 
     def manifest(self, folder: Path) -> Manifest:
-        """Returns what the run is."""
+        """Returns the manifest of the run."""
         path = folder / MANIFEST
         if not is_regular(path):
             raise RunMissing(f"run {folder.name!r} is gone")

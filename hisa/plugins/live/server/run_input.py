@@ -1,4 +1,4 @@
-"""The WebSocket by which one person acts on a run's machine; everybody else's input is dropped."""
+"""The WebSocket by which the one person with the lease acts on a run's machine."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Viewer:
         try:
             message = _Message.model_validate_json(text)
         except ValidationError as error:
-            return {"error": f"no message: {error.errors()[0]['msg']}"}
+            return {"error": f"not a message: {error.errors()[0]['msg']}"}
         if message.take is not None:
             take = {"do": "take", "viewer": message.take}
             answer = (await self._line.ask(take, _TAKE_SECONDS))[0]
@@ -67,7 +67,7 @@ class _Viewer:
         return answer
 
     async def _look_on(self) -> None:
-        """Sends a picture whenever the screen changed; who does not take it loses the machine."""
+        """Sends a picture whenever the screen changed; a viewer that is gone loses the machine."""
         wish = {"do": "frame", "since": ""}
         with suppress(Exception):  # the viewer is gone, however a library says so
             while True:

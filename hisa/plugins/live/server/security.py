@@ -1,4 +1,4 @@
-"""Lets nobody in but the person who started the server: host, origin, token, size, headers."""
+"""Lets in only the person who started the server: checks host, origin, token and size."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class Guard:
-    """Wraps an ASGI application: but for the page, requests show ``token`` and one of ``hosts``."""
+    """Wraps an ASGI application: requests need one of ``hosts``, and all but the page ``token``."""
 
     def __init__(self, app: Any, token: str, hosts: Iterable[str]) -> None:
         self._app, self._is_token = app, partial(hmac.compare_digest, token.encode())
         self._hosts = frozenset(host.lower() for host in hosts)
 
     async def __call__(self, scope: Any, receive: _Receive, send: _Send) -> None:
-        """Passes on a request or a WebSocket that is allowed; answers every other itself."""
+        """Passes on a request or WebSocket that is allowed, and answers all others itself."""
         guarded = self._websocket if scope["type"] == "websocket" else self._request
         await guarded(scope, receive, send)
 
@@ -55,7 +55,7 @@ class Guard:
         await send({"type": "http.response.body", "body": json.dumps({"error": reason}).encode()})
 
     async def _websocket(self, scope: Any, receive: _Receive, send: _Send) -> None:
-        """Accepts a WebSocket of ours, and waits for the token in its first message."""
+        """Accepts a WebSocket of the page, and waits for the token in its first message."""
         waiting = [await receive()]  # "websocket.connect"
         if self._wrong_address(scope):
             await send({"type": "websocket.close", "code": 1008})
@@ -80,7 +80,7 @@ class Guard:
         await self._app(scope, receive_on, send_on)
 
     def _wrong_request(self, scope: Any) -> tuple[int, str] | None:
-        """Returns the status and the reason to refuse a request; None where there is none."""
+        """Returns the status and the reason to refuse a request; None if it is allowed."""
         free = scope["path"] == "/" or scope["path"].startswith("/static/")
         if not free and not self._is_token(_header(scope, b"authorization")[len("Bearer ") :]):
             return 401, "wrong token: open the address that hisa serve printed"
@@ -95,10 +95,10 @@ class Guard:
         if name is None or name[1] not in self._hosts:
             return 421, "this server does not answer for that host"
         if _header(scope, b"origin").decode("latin-1").lower() not in ("", f"http://{host}"):
-            return 403, "a page of another origin asked"
+            return 403, "the request is from a page of another origin"
         return None
 
 
 def _header(scope: Any, name: bytes) -> bytes:
-    """The value of a header; where it came twice, both, which fits nothing."""
+    """The value of a header; if it came twice, both joined, which is never allowed."""
     return b", ".join(value for key, value in scope["headers"] if key.lower() == name)

@@ -1,4 +1,4 @@
-"""What every route of the live page stands on."""
+"""The settings and folders that every route of the live page uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @dataclass(frozen=True)
 class ServerContext:
-    """Settings of the server, and where it looks."""
+    """The settings of the server, and the folders in which it looks for runs."""
 
     settings: Settings
     roots: tuple[Path, ...]
@@ -36,7 +36,7 @@ class ServerContext:
 
 
 def folders(root: Path) -> list[Path]:
-    """Returns the folders of one that may be runs or benches; links are none."""
+    """Returns the folders in a folder that may be runs or benches, without links."""
     with suppress(OSError), os.scandir(root) as entries:
         children = [e for e in entries if ID.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
         return [root / entry.name for entry in children]
@@ -44,5 +44,5 @@ def folders(root: Path) -> list[Path]:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether it is a file, and no link to one."""
+    """Whether a path is a file, and not a link to one."""
     return path.is_file() and not path.is_symlink()

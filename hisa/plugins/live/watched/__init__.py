@@ -1,1 +1,1 @@
-"""The side of the run: parks the agent, and lets a person act on its machine."""
+"""The run's side of the live page: parks the agent, and lets a person act on its machine."""

@@ -1,4 +1,4 @@
-"""Holds the agent at its safe points while a person wants it: paused, or held by a lease."""
+"""Holds the agent at its safe points while a person has paused it or holds a lease."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _INTERRUPTED = "nothing was done: a person was about to take the machine over"
 
 
 class Refused(Exception):
-    """A person's request that is not done; its text is a sentence for that person."""
+    """A person's request was refused; the text is a sentence for that person."""
 
 
 @dataclass(eq=False)
 class Lease:
-    """The right of one person to act; ``ready`` once the agent is parked and a look was taken."""
+    """One person's right to act; ``ready`` once the agent is parked and a look was taken."""
 
     viewer: str
     owner: object
@@ -34,36 +34,36 @@ class Lease:
 
 
 class Gate:
-    """Parks the agent's task. Owners are connections; what persons ask for may be `Refused`."""
+    """Parks the agent's task. Owners are connections; persons' requests may raise `Refused`."""
 
     look: Observation | None = None
     """The newest look that was taken for a person."""
     returned: Observation | None = None
-    """That at which a person was done last."""
+    """The look at which a person last gave the machine back."""
     over = False
     lease: Lease | None = None
-    _sitting = 0
+    _idle_count = 0
     _run: Run | None = None
     _task: asyncio.Task[Any] | None = None
 
     def __init__(self) -> None:
         self.lines: list[tuple[int, str]] = []
-        """Step and what is other since, for each time that a person had the machine."""
+        """The step and the line on what changed, for each time that a person had the machine."""
         self._pauses: dict[object, float] = {}
-        self._open, self._sat = asyncio.Event(), asyncio.Event()
+        self._open, self._idle = asyncio.Event(), asyncio.Event()
         self._open.set()
 
     def begin(self, run: Run) -> None:
-        """Take a run, whose task is the one that calls this."""
+        """Take a run; its asyncio task must be the one that calls this."""
         self._run, self._task = run, asyncio.current_task()
 
     @property
     def state(self) -> str:
-        """The state, as persons are shown it."""
+        """The state of the run, for a person: running, pausing, paused or held."""
         if self._open.is_set():
             return "running"
         if self.lease is None:
-            return "paused" if self._sat.is_set() else "pausing"
+            return "paused" if self._idle.is_set() else "pausing"
         return "held" if self.lease.ready else "pausing"
 
     @property
@@ -77,32 +77,36 @@ class Gate:
         return max(known, key=lambda observation: observation.at, default=None)
 
     async def park(self) -> None:
-        """Wait while a person wants it."""
+        """Wait while a person has paused the agent or holds a lease."""
         while not self._open.is_set():
-            with self.sitting():
+            with self.idle():
                 await self._open.wait()
 
     @contextmanager
-    def sitting(self) -> Iterator[None]:
-        """Inside, the agent does nothing: it is parked, or waits for a person's answer."""
-        self._sitting += 1
-        self._sat.set()
+    def idle(self) -> Iterator[None]:
+        """Marks that the agent does nothing: it is parked, or waits for a person's answer."""
+        self._idle_count += 1
+        self._idle.set()
         try:
             yield
         finally:
-            self._sitting -= 1
-            if not self._sitting:
-                self._sat.clear()
+            self._idle_count -= 1
+            if not self._idle_count:
+                self._idle.clear()
 
     def pause(self, owner: object) -> bool:
-        """Park the agent at its next safe point; returns whether nobody had asked for that yet."""
+        """Park the agent at its next safe point; returns whether this is the only pause."""
         self._check()
         self._open.clear()
         self._pauses.setdefault(owner, time.monotonic())
         return len(self._pauses) == 1
 
     def resume(self, *owners: object) -> float | None:
-        """End the pauses of some, or of all; returns the seconds, None where that ended none."""
+        """End the pauses of some owners, or of all.
+
+        Returns:
+            The seconds since the first pause; None if the agent was not paused or still is.
+        """
         began = min(self._pauses.values(), default=None)
         for owner in owners or [*self._pauses]:
             self._pauses.pop(owner, None)
@@ -110,15 +114,15 @@ class Gate:
         return None if self._pauses or began is None else time.monotonic() - began
 
     async def take(self, viewer: str, owner: object) -> Lease:
-        """A lease, not ready yet, once the agent is parked; a plan in progress is ended."""
+        """Returns a lease, not ready yet, once the agent is parked; ends a plan in progress."""
         self._check()
         if self.lease is not None:
-            raise Refused(f"{self.lease.viewer} holds it")
+            raise Refused(f"{self.lease.viewer} holds the machine")
         lease = self.lease = Lease(viewer, owner)
         self._open.clear()
         self._interrupt()
         try:
-            await self._sat.wait()
+            await self._idle.wait()
             self._check()
         except BaseException:
             self.drop(lease)
@@ -126,14 +130,14 @@ class Gate:
         return lease
 
     def require_lease(self, token: str) -> Lease:
-        """The lease of a token."""
+        """Returns the lease of a token; raises `Refused` if it is not valid."""
         shown, lease = token.encode("utf-8", "replace"), self.lease
         if lease and lease.ready and secrets.compare_digest(lease.token.encode(), shown):
             return lease
-        raise Refused("this lease does not hold: take over first")
+        raise Refused("this lease is not valid: take the machine over first")
 
     def drop(self, lease: Lease, *line: tuple[int, str]) -> None:
-        """End a lease; the agent reads the line, where there is one."""
+        """End a lease; the agent reads the line, if there is one."""
         if self.lease is lease:
             self.lines += line
             self.lease = None
@@ -150,7 +154,7 @@ class Gate:
         """Let everybody go: the run has ended."""
         self.over, self.lease = True, None
         self._open.set()
-        self._sat.set()
+        self._idle.set()
 
     def _interrupt(self) -> None:
         step = self._run.step if self._run else None

@@ -1,4 +1,4 @@
-"""The hook that each run has: a socket by which a person steers it, open from start to end."""
+"""The hook that opens a socket for each run, by which a person steers it from start to end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from hisa.wiring.base import HookParts
 __all__ = ["LiveSocket"]
 
 _ASK = "HISA_LIVE_ASK"
-"""The variable by which whoever starts a run says that questions are answered at its socket."""
+"""The variable that says, when a run is started, that questions are answered at its socket."""
 
 
 class LiveSocket(Hook):
     """Opens the socket of one run; `TakeOver` joins the run's hooks once a person steers it.
 
     Args:
-        parts: of the run; who is asked in it can be taken over meanwhile, or is at the socket.
+        parts: the parts of the run; its ways to ask a person are wrapped, so that the machine can
+            be taken over while a question waits.
     """
 
     name = "live"
@@ -48,13 +49,13 @@ class LiveSocket(Hook):
         ]
 
     async def on_start(self, run: Run) -> None:
-        """Listen; where that cannot be, the run says so in a note and goes on."""
+        """Listen at the socket; if that fails, the run says so in a note and goes on."""
         self._gate.begin(run)
         self._secrets.watch(run)
         acts = PersonActs(run, self._secrets, self._parts.emit)
         steering = Steering(run, self._parts, self._gate, self._questions, acts)
         steering.can_ask = self._can_ask
-        if self._gate.lines:  # the planner of a run that goes on reads them
+        if self._gate.lines:  # the planner of a resumed run reads them
             steering.join()
         try:
             path = socket_path(self._parts.log.id)
@@ -66,7 +67,7 @@ class LiveSocket(Hook):
             self._parts.emit(Noted(where="live", text=text))
 
     async def on_end(self, run: Run) -> None:
-        """Let everybody go."""
+        """Close the socket and let all connections go."""
         self._gate.close()
         try:
             await self._stack.aclose()

@@ -1,7 +1,7 @@
-"""What a person does at the machine that was taken over: checked, done, and logged.
+"""Checks, does and logs what a person does at the machine that was taken over.
 
-It is never asked about; what the policy forbids outright stays forbidden. Typed text is gathered
-until something else is done, and logged once.
+Nobody is asked about it, but what the policy denies stays denied. Typed text is gathered until
+something else is done, and logged once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["Act", "PersonActs", "Strict"]
 _SETTLE = 3.0
 """Longest wait, in seconds, for the screen to come to rest after a text that may be hidden."""
 _MOMENT = 0.1
-"""The same, in seconds, before an act: a person has waited for the screen."""
+"""The same, in seconds, before an act: the person has already waited for the screen."""
 _SHIFTS = frozenset(("shift", "shiftleft", "shiftright", "altright"))
 _NEEDS = {"drag": {"path"}, "type": {"text"}, "press": {"keys"}}
-"""Fields of an act without a single place."""
+"""Fields that an act needs if it is not at a single point."""
 _KEYS = {"\n": gui.Press("enter"), "\t": gui.Press("tab")}
 Pixel = Annotated[float, Field(ge=0, lt=100_000, allow_inf_nan=False)]
 Wheel = Annotated[int, Field(ge=-100, le=100)]
@@ -42,13 +42,13 @@ Key = Annotated[str, Field(min_length=1, max_length=20)]
 
 
 class Strict(BaseModel):
-    """What comes by the socket."""
+    """The base of all that comes through the socket: no other fields are allowed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Act(Strict):
-    """One act; places are in pixels of the screen, the wheel turns right and up as in PyAutoGUI."""
+    """One act; points are in screen pixels, and the wheel turns right and up as in PyAutoGUI."""
 
     kind: Literal["click", "move", "drag", "scroll", "type", "press"]
     x: Pixel = 0
@@ -62,12 +62,12 @@ class Act(Strict):
     keys: Annotated[tuple[Key, ...], Field(min_length=1, max_length=4)] = ()
 
     def actions(self, screen: Size) -> Sequence[gui.Action]:
-        """The actions that it stands for; `ActionRefused` where there are none."""
+        """Returns the actions of this act; raises `ActionRefused` if a field or point is wrong."""
         if lacking := _NEEDS.get(self.kind, {"x", "y"}) - self.model_fields_set:
             raise ActionRefused(f"{self.kind} needs {', '.join(sorted(lacking))}")
         places = [Point(x, y, "screen") for x, y in self.path or [(self.x, self.y)]]
         if any(place.x >= screen.width or place.y >= screen.height for place in places):
-            raise ActionRefused(f"a place is off the screen of {screen.width}x{screen.height}")
+            raise ActionRefused(f"a point is off the screen of {screen.width}x{screen.height}")
         match self.kind:
             case "click":
                 return [gui.Click(places[0], self.button, self.count)]
@@ -78,7 +78,7 @@ class Act(Strict):
                 return [gui.MouseDown(places[0]), *moves, gui.MouseUp(places[-1])]
             case "scroll":
                 return [gui.Scroll(self.dy, self.dx, places[0])]
-            case "type":  # keys for line breaks and tabs end what is typed into a field
+            case "type":  # line breaks and tabs are keys, which end the text of a field
                 pieces = re.split(
                     rf"(\n|\t|{PLACEHOLDER.pattern})", self.text.replace("\r\n", "\n")
                 )
@@ -89,7 +89,7 @@ class Act(Strict):
 
 
 class PersonActs:
-    """Does what a person wants done on a machine; whoever calls it holds the machine's lock."""
+    """Does what a person wants done on a machine; the caller must hold the machine's lock."""
 
     _text, _kind = "", "plain"
 
@@ -98,14 +98,17 @@ class PersonActs:
         self._secrets, self._emit = secrets, emit
 
     async def look(self, machine: Any = None, *, settle: float = _SETTLE) -> Observation:
-        """A look, with elements where the machine tells them and it need not be at once."""
+        """Returns a look, with elements if the machine lists them and ``settle`` is not 0."""
         machine = machine or self._machine
         elements = settle > 0 and "elements" in machine.capabilities
         observation: Observation = await machine.observe(elements=elements, settle=settle)
         return observation
 
     async def do(self, acts: Sequence[Act], screen: Size) -> None:
-        """Do all of them, in order; `Refused` by policy or machine: those before it are done."""
+        """Do acts in order; raises `Refused` if policy or machine refuse one.
+
+        The policy checks all of them first. If the machine refuses one, those before it are done.
+        """
         actions: list[gui.Action] = []
         try:
             for action in (action for act in acts for action in act.actions(screen)):
@@ -123,7 +126,7 @@ class PersonActs:
             raise Refused(str(error)) from None
 
     def flush(self) -> None:
-        """Write down what was typed, and hide what nobody may read before that."""
+        """Log the typed text; what nobody may read is hidden first."""
         text, kind, self._text = self._text, self._kind, ""
         if text and kind == "unknown":
             self._secrets.hide(text)
@@ -158,7 +161,7 @@ class PersonActs:
         )
 
     async def _type(self, action: gui.Action) -> None:
-        """Type, and hide it unless it is seen that everybody may read it, whatever comes then."""
+        """Type a text, and hide it unless the screen shows that everybody may read it."""
         text, machine = getattr(action, "text", ""), self._secrets.machine
         after = before = await self.look(machine, settle=0.1)
         kind = kind_of_focus(before)
@@ -184,7 +187,7 @@ class PersonActs:
             self._emit(PersonActed(did="acted", text=gui.to_source(actions), error=error))
 
     async def _check(self, actions: Sequence[gui.Action]) -> None:
-        """Refuse what the policy denies, with `ActionRefused`; what it would ask about is done."""
+        """Raise `ActionRefused` if the policy denies the actions; its "ask" counts as allowed."""
         hooks = (hook for hook in self._run.hooks if isinstance(hook, PolicyHook))
         policy = next((hook.policy for hook in hooks), None)
         if policy is None or not _denies(policy.settings):
@@ -209,17 +212,17 @@ class PersonActs:
 
 
 def _denies(policy: PolicySettings) -> bool:
-    """Whether anything is forbidden outright."""
+    """Whether a rule denies anything."""
     return "deny" in (policy.unknown, *(rule.then for rule in policy.rules))
 
 
 def _is_typing(action: gui.Action) -> bool:
-    """Whether it is a person's own text, and no secret's name."""
+    """Whether an action types a person's own text, and not a secret by its name."""
     return isinstance(action, gui.Write) and not PLACEHOLDER.search(action.text)
 
 
 def _read_keys(keys: Sequence[str]) -> gui.Action:
-    """Keys; a letter by itself, or with Shift, is typed text: nobody logs it letter by letter."""
+    """The action of some keys; a letter alone or with Shift is text, which is logged at once."""
     last = keys[-1]
     if len(keys) == 1 and len(last) == 1 and last.isprintable():
         return gui.Write(last)

@@ -1,4 +1,4 @@
-"""Questions of a run that are answered from outside, where nobody sits at its terminal."""
+"""Questions of a run that are answered at its socket, as nobody is at its terminal."""
 
 from __future__ import annotations
 
@@ -18,47 +18,59 @@ R = TypeVar("R")
 
 
 class Questions:
-    """Asks whoever watches; while a question waits the agent does nothing, as when parked."""
+    """Asks whoever watches; while a question waits, the agent does nothing, as if parked."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate, self._count = gate, 0
         self._waiting: dict[str, tuple[dict[str, Any], asyncio.Future[Any]]] = {}
 
     async def ask(self, question: Question) -> Answer:
-        """Returns the answer to an approval; waits for it. See `hisa.environments.confirmation`."""
+        """Waits for and returns the answer to an approval; see `hisa.environments.confirmation`."""
         answer: Answer = await self._answer(question.action, question.subject)
         return answer
 
     async def inquire(self, inquiry: Inquiry) -> str | None:
-        """The answer to a question; None where none came in time. See `hisa.tools.person`."""
+        """Returns the answer to a question; None if none came in time. See `hisa.tools.person`."""
         answer: str | None = await self._answer(inquiry.kind, inquiry.text, inquiry)
         return answer
 
     def wrap_asking(self, ask: Callable[[T], Awaitable[R]]) -> Callable[[T], Awaitable[R]]:
-        """An asking, while which the machine can be taken over; it ends when it is given back."""
+        """Returns ``ask`` so that the machine can be taken over while it waits.
 
-        async def sitting(question: T) -> R:
-            with self._gate.sitting():
+        It returns only after the machine was given back.
+        """
+
+        async def ask_and_park(question: T) -> R:
+            with self._gate.idle():
                 answer = await ask(question)
             await self._gate.park()
             return answer
 
-        return sitting
+        return ask_and_park
 
     @property
     def pending(self) -> dict[str, Any] | None:
-        """The question that has waited longest, as the socket tells it."""
+        """The question that has waited longest, as the socket sends it."""
         return next((record for record, _ in self._waiting.values()), None)
 
     def answer(self, question: str, kind: str, text: str) -> None:
-        """Answer a question; `Refused` where it does not wait, or this is no answer to it."""
+        """Answer a question.
+
+        Args:
+            question: its id, as in `pending`.
+            kind: for an approval: "once", "kind", "stop" or "refuse"; else empty.
+            text: the answer to a question, or the person's message with a refusal.
+
+        Raises:
+            Refused: the question does not wait for an answer, or this is not an answer to it.
+        """
         record, answer = self._waiting.get(question, ({}, None))
         if answer is None or answer.done():
-            raise Refused(f"question {question!r} does not wait for an answer")
+            raise Refused(f"question {question!r} is not waiting for an answer")
         approval, answer_text = record["deadline"] is None, text or record["default"]
         if approval != bool(kind) or (record["kind"] == "question" and not answer_text):
-            expected = "kind: once, kind, stop or refuse" if approval else "a text alone"
-            raise Refused(f"this is answered by {expected}")
+            expected = "a kind: once, kind, stop or refuse" if approval else "a text alone"
+            raise Refused(f"answer this with {expected}")
         if record["choices"] and answer_text not in record["choices"]:
             raise Refused(f"the answers to choose from are: {', '.join(record['choices'])}")
         word: Any = kind
@@ -85,7 +97,7 @@ class Questions:
         try:
             await asyncio.wait([answer], timeout=more.seconds if more else None)
             if self._gate.lease is not None and kind == "hand_over":
-                await asyncio.wait([answer])  # it is being done
+                await asyncio.wait([answer])  # the person is at it
         finally:
             del self._waiting[name]
         return answer.result() if answer.done() else None

@@ -1,4 +1,4 @@
-"""The socket of a run: lines of JSON in, lines of JSON and pictures out."""
+"""Serves the socket of a run: lines of JSON in, lines of JSON and pictures out."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from hisa.plugins.live.watched.person_acts import Act, Strict
 __all__ = ["Answer", "Request", "serving", "socket_path"]
 
 _LIMIT = 64 * 1024
-"""Bytes of the longest request, its line break included."""
+"""Bytes of the longest request, including its line break."""
 _CONNECTIONS, _WAITING, _OLD = 100, 8, 86_400.0
-"""Connections at once, requests of one that wait, seconds from which a socket is old."""
+"""Most connections at once; most waiting requests of one; seconds after which a socket is old."""
 Word = Annotated[str, Field(max_length=200)]
 Answer = tuple[dict[str, Any], bytes]
 Handle = Callable[["Request", object], Awaitable[Answer]]
 
 
 class Request(Strict):
-    """A request."""
+    """A request to a run: what to do, and the fields that it needs."""
 
     do: Literal["status", "pause", "resume", "stop", "take", "give", "input", "answer", "frame"]
     viewer: Annotated[str, Field(min_length=1, max_length=80)] = "somebody"
@@ -43,22 +43,25 @@ class Request(Strict):
 
 
 def socket_path(run_id: str) -> Path:
-    """The path of the socket that a run has while it lives."""
+    """Returns the path of a run's socket, which exists while the run does."""
     name = f"hisa-{os.getuid()}/live/{run_id}.sock"
     path = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", name)
-    return path if len(os.fsencode(path)) < 104 else Path("/tmp", name)  # more no kernel takes
+    return path if len(os.fsencode(path)) < 104 else Path("/tmp", name)  # no kernel takes more
 
 
 @asynccontextmanager
 async def serving(
     path: Path, handle: Handle, left: Callable[[object], Awaitable[object]]
 ) -> AsyncIterator[None]:
-    """Listen at a path until the end; everybody is let go then.
+    """Listen at a path until the block ends, then close all connections.
 
     Args:
-        path: where; `OSError`: that cannot be, or its folder is open to others.
+        path: the path of the socket.
         handle: answers a request of a connection, with the bytes that follow the answer.
         left: called once a connection has ended.
+
+    Raises:
+        OSError: the socket cannot be made, or its folder is open to others.
     """
     _clear(path)
     tasks = set[asyncio.Task[Any]]()
@@ -74,12 +77,12 @@ async def serving(
         work = asyncio.create_task(answer(lines, writer))
         tasks.add(own := asyncio.current_task() or work)
         with suppress(OSError, asyncio.CancelledError, asyncio.IncompleteReadError):
-            while len(tasks) <= _CONNECTIONS:  # reads on meanwhile, and so sees the end
+            while len(tasks) <= _CONNECTIONS:  # reads while it answers, so that it sees the end
                 try:
                     await lines.put(await reader.readuntil(b"\n"))
                 except asyncio.LimitOverrunError:
                     await lines.put(b"")
-                    await asyncio.sleep(0.2)  # for the answer to leave
+                    await asyncio.sleep(0.2)  # so that the answer is sent
                     break
         work.cancel()
         with suppress(Exception, asyncio.CancelledError):
@@ -98,7 +101,7 @@ async def serving(
         with suppress(OSError):
             os.unlink(path)
         server.close()
-        for _ in range(3):  # who has just been let in has a task by then
+        for _ in range(3):  # so that a connection that was just accepted has its task
             await asyncio.sleep(0)
         for task in [*tasks]:
             task.cancel()
@@ -107,7 +110,7 @@ async def serving(
 
 
 async def _answer_line(line: bytes, handle: Handle, owner: object) -> Answer:
-    """The answer to a line; none tells again what the line held, which may be a password."""
+    """Returns the answer to a line; it never repeats the line, which may hold a password."""
     try:
         if not line:
             raise Refused(f"a request has at most {_LIMIT} bytes")
@@ -125,16 +128,16 @@ async def _answer_line(line: bytes, handle: Handle, owner: object) -> Answer:
 
 
 def _clear(path: Path) -> None:
-    """Make the folder, this user's alone, and remove old sockets at which nobody listens.
+    """Make the folder, for this user alone, and remove old sockets at which nobody listens.
 
-    Young ones are not tried: each try would be a connection to a run that is at work.
+    Newer sockets are not tried: each try would be a connection to a running run.
     """
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
         if state.st_uid != os.getuid() or state.st_mode & 0o077 or folder.is_symlink():
             raise PermissionError(f"{folder} is open to others")
-    path.unlink(missing_ok=True)  # of this run, before it was killed
+    path.unlink(missing_ok=True)  # left over by this run, if it was killed
     for other in path.parent.glob("*.sock"):
         with suppress(OSError):
             if time.time() - other.lstat().st_mtime < _OLD:

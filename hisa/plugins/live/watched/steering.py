@@ -1,4 +1,4 @@
-"""Answers the requests of a run's socket: what a person is told, and what a person may do."""
+"""Answers the requests of a run's socket: tells a person its state, and does what they ask for."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from hisa.wiring.base import HookParts
 __all__ = ["Steering"]
 
 _SETTLE, _APART = 1.0, 0.2
-"""Longest wait for the screen to come to rest; least time between two looks that watchers cause."""
+"""Seconds: longest wait for the screen to come to rest; least time between looks for watchers."""
 
 
 class Steering:
-    """Steers one run; each request has a method, which raises `Refused` where it is not done."""
+    """Steers one run; each request has a method, which raises `Refused` if it cannot be done."""
 
     can_ask = False
     _taken: Observation | None = None
@@ -54,7 +54,7 @@ class Steering:
         return {"state": self._gate.state} if reply is None else reply, b""
 
     async def release_owner(self, owner: object) -> None:
-        """Let go of what a connection that is gone had asked for."""
+        """End the pause and the lease of a connection that is gone."""
         lease = self._gate.lease
         if lease is not None and lease.owner is owner:
             await self._end_lease(lease)
@@ -118,7 +118,7 @@ class Steering:
         return {"line": await self._end_lease(self._gate.require_lease(request.lease))}
 
     async def _end_lease(self, lease: Lease) -> str:
-        """End a lease; the line says what is other than when the machine was taken over."""
+        """End a lease; returns a line on what changed since the machine was taken over."""
         if not lease.ready:
             self._gate.drop(lease)
             return ""
@@ -129,7 +129,7 @@ class Steering:
             self._gate.returned = observation = await self._look(_SETTLE)
             line += _change_line(self._taken or observation, observation)
         except HisaError:
-            line += "Nobody could look at what is other since."
+            line += "What changed could not be seen."
         finally:
             self._gate.drop(lease, (self._log.step, line))
             self._questions.answer_hand_over()
@@ -143,7 +143,7 @@ class Steering:
             return observation
 
     async def _frame(self, known: str) -> Answer:
-        """The newest look's picture; a fresh one while the machine is held."""
+        """Returns the picture of the newest look; of a new look while the machine is held."""
         fresh = self._gate.state == "held" and time.monotonic() - self._looked >= _APART
         observation = await self._look() if fresh else self._gate.newest
         if observation is None:
@@ -159,12 +159,12 @@ class Steering:
 
 
 def _change_line(before: Observation, after: Observation) -> str:
-    """Returns what is other in two looks, by the elements, else by the pictures' changed part."""
+    """Returns what changed between two looks, by the elements, else by the pictures."""
     pair = full_pair(before, after)
     box = pair.box if pair else None
     changes = " ".join((describe_changes(before, after, box) or ())[:4])
     text = cut_at_sentence(field_text(clean(changes)), 120)  # sentences and tokens: chosen by hand
     if text or box is None:
-        return text or "Nothing on the screen is other than before."
+        return text or "Nothing on the screen has changed."
     (left, top), (right, bottom) = (box.left, box.top), (box.right, box.bottom)
     return f"The screen changed between ({left:.0f}, {top:.0f}) and ({right:.0f}, {bottom:.0f})."

@@ -1,9 +1,9 @@
 """The hook of a run that a person steers: its moments are the agent's safe points.
 
-It is there once somebody asked for a pause or took the machine over. Nothing that the agent
-decided before a person had the machine is done afterwards, and a step within which a person had it
-is judged from the look at which it was given back: the agent is credited with nothing that a
-person did. After a pause an act is held to its look as after a model that takes as long.
+It joins the run once somebody asks for a pause or takes the machine over. Nothing that the agent
+decided before a person had the machine is done afterwards. A step during which a person had it is
+judged from the look at which it was given back: the agent is credited with nothing that a person
+did. After a pause, an act is held to its look, as after a model that took as long.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hisa.protocols import StateView, ToolCall
 __all__ = ["TakeOver"]
 
 _LINES = 5
-"""Lines on what persons did that a prompt holds; the newest. Chosen by hand."""
+"""Most lines in a prompt on what persons did, the newest; chosen by hand."""
 
 
 class TakeOver(Hook):
@@ -30,23 +30,23 @@ class TakeOver(Hook):
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._read = self._decided_on = len(gate.lines)
-        """Lines that the planner was told, and that the present step was decided with."""
+        """Counts of the lines that the planner has read, and that this step was decided on."""
 
     async def before_plan(self, step: Step) -> None:
-        """Wait; `ActionRefused` where a person had the machine after the planner's look."""
+        """Wait; raise `ActionRefused` if a person had the machine after the planner's look."""
         self._decided_on = len(self._gate.lines)
         await self._gate.park()
         self._refuse_earlier(step)
         step.view = self._with_lines(step.view)
 
     async def after_plan(self, step: Step) -> None:
-        """Wait; `ActionRefused` where a person had the machine meanwhile and the call acts."""
+        """Wait; raise `ActionRefused` if a person had the machine meanwhile and the call acts."""
         await self._gate.park()
         if step.call is None or not all(map(_only_waits, step.call.sequence)):
             self._refuse_earlier(step)
 
     async def before_action(self, step: Step, action: StepAction) -> None:
-        """Wait; `ActionRefused` where a person had the machine since it was decided."""
+        """Wait; raise `ActionRefused` if a person had the machine since it was decided."""
         await self._gate.park()
         if not _only_waits(action.call.call):
             self._refuse_earlier(step)
@@ -56,7 +56,7 @@ class TakeOver(Hook):
         self._judge_from_return(step)
 
     async def after_step(self, step: Step) -> None:
-        """Wait between two steps; the next one looks anew where a person had the machine."""
+        """Wait between two steps; the next one takes a new look if a person had the machine."""
         if step.outcome is not None and step.outcome.ends:
             return
         known = len(self._gate.lines)
@@ -75,7 +75,7 @@ class TakeOver(Hook):
             step.before = self._gate.returned
 
     def _with_lines(self, view: StateView) -> StateView:
-        """The state with what persons did at the steps after which they did it."""
+        """The state with the lines on what persons did, after the steps that they followed."""
         lines = self._gate.lines
         fresh, self._read = lines[self._read :], len(lines)
         steps, refined, hidden = [*view.steps], view.refined, len(view.lines) - len(view.steps)
@@ -91,5 +91,5 @@ class TakeOver(Hook):
 
 
 def _only_waits(call: ToolCall) -> bool:
-    """Whether a call does nothing, whenever it was decided: planners answer so to a take-over."""
+    """Whether a call does nothing, so that it may be old: planners answer a take-over so."""
     return call.tool == "wait"

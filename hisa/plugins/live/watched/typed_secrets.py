@@ -1,6 +1,6 @@
-"""Hides what a person types into password fields: from log, models, and all later looks.
+"""Hides what a person types into password fields from the log, models, and all later looks.
 
-Until something was typed that must be hidden, nothing stands around the machine.
+The machine gets a border only once something is typed that must be hidden.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ _SECRET_NAME = re.compile(
     r"|verification code|security code|\bcv[cv]\b|api.?key|token",
     re.IGNORECASE,
 )
-"""Names of fields that take secrets although their role does not say so."""
+"""Found in the names of fields that take secrets although their role does not say so."""
 
 
 class TypedSecrets:
-    """What persons typed in one run and nobody may read; it is put in nowhere again."""
+    """The values that persons typed in one run and nobody may read; none can be used by a name."""
 
     _environment: Environment
     _border: SecretEnvironment | None = None
-    """What hides values at the machine: the hook's of named secrets, else one put in when the
-    first is typed."""
+    """The border that hides values: that of the hook for named secrets, else one that is put on the
+    machine when the first value is typed."""
 
     def __init__(self, log: RunLog, emit: Emit) -> None:
         self._log, self._emit = log, emit
         self._names: dict[str, str] = {}
 
     def watch(self, run: Run) -> None:
-        """Take the machine of a run, as all its parts hold it."""
+        """Take the machine of a run, the object that all its parts hold."""
         self._environment = run.environment
         borders = (getattr(hook, "border", None) for hook in run.hooks)
         self._border = next(filter(None, borders), None)
@@ -55,21 +55,21 @@ class TypedSecrets:
         return self._border.machine if self._border else self._environment
 
     def require_border(self) -> None:
-        """Refuse to type what could not be hidden, with `ActionRefused`; nothing is typed then."""
+        """Raise `ActionRefused` if typed text could not be hidden; nothing may be typed then."""
         if self._border is None:
             from hisa.plugins.guard.secrets.machine_border import require_border  # few runs need it
 
             require_border(self._environment)
 
     def close(self) -> None:
-        """Let the machine be as it was: the run has ended."""
+        """Take the border off the machine, as the run has ended."""
         if self._border is not None:
             from hisa.plugins.guard.secrets.machine_border import remove_border  # few runs need it
 
             remove_border(self._environment, self._border)
 
     def hide(self, value: str) -> str:
-        """Hide a value everywhere from now on; returns what is written in its place."""
+        """Hide a value everywhere from now on; returns the placeholder that replaces it."""
         if value not in self._names:
             name = self._names[value] = f"typed_{len(self._names) + 1}"
             if len(value) >= _LEAST and len({*value}) > 1 and value not in placeholder(name):
@@ -77,11 +77,11 @@ class TypedSecrets:
         return placeholder(self._names[value])
 
     def cover(self, before: Observation, after: Observation) -> None:
-        """Mask what came onto the screen between two looks, and its field, in all later looks."""
+        """Mask what appeared on the screen between two looks, and its field, in all later looks."""
         self._ensure_border().cover(before, after)
 
     def _ensure_border(self) -> SecretEnvironment:
-        """The machine's border: that of named secrets, else one that is put in now."""
+        """The machine's border: that of named secrets, else one that is put on it now."""
         if self._border is None:
             from hisa.plugins.guard.secrets.machine_border import put_border  # few runs need it
 
@@ -90,9 +90,9 @@ class TypedSecrets:
 
 
 def kind_of_focus(observation: Observation) -> str:
-    """Whether what has the focus takes a "password", "plain" text, or something "unknown".
+    """Returns whether what has the focus takes a "password", "plain" text, or is "unknown".
 
-    A terminal is unknown: it asks for passwords too, and has no other role then.
+    A terminal is unknown: it may ask for a password, and its role is then the same.
     """
     if any(_takes_secret(e) for e in observation.elements or () if "focused" in e.states):
         return "password"
@@ -107,7 +107,13 @@ def _takes_secret(element: Element) -> bool:
 
 
 def is_echoed(text: str, before: Observation, after: Observation) -> bool:
-    """Whether a text stands on the screen, in words, more often than it did."""
+    """Whether a typed text is on the screen more often than before, as the elements say.
+
+    Args:
+        text: the typed text.
+        before: a look before it was typed.
+        after: a look after it was typed.
+    """
     counts = [
         sum(e.text.count(text) for e in observation.elements or ())
         for observation in (before, after)

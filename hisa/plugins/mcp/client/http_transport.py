@@ -1,4 +1,4 @@
-"""A server that runs already, over streamable HTTP, with a limit on what it answers."""
+"""The transport to a server that already runs, over streamable HTTP, with a limit on answers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CONNECT = 30.0
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """A body that is given up once it is too large, or once it breaks off."""
+    """A body that fails once it is too large, or if the connection breaks."""
 
     def __init__(self, inner: httpx2.AsyncByteStream, limit: int | None, watch: Watch) -> None:
         self._inner = inner
@@ -37,7 +37,7 @@ class _Limited(httpx2.AsyncByteStream):
                     self._watch.too_large()
                     raise httpx2.StreamError(f"a body of more than {self._limit} bytes")
                 yield chunk
-        except httpx2.TransportError as error:  # of which the package makes an end of everything
+        except httpx2.TransportError as error:  # this would make the package end the session
             raise httpx2.StreamError(str(error) or type(error).__name__) from error
 
     async def aclose(self) -> None:
@@ -45,9 +45,9 @@ class _Limited(httpx2.AsyncByteStream):
 
 
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
-    """Limits what a server answers; what cannot be had is an error of that one request.
+    """Limits the answers of a server; a failure is an error of that one request.
 
-    An answer that is packed is refused, since little of it can hold much.
+    A compressed answer is refused, since a small one can unpack to a large one.
     """
 
     def __init__(self, watch: Watch) -> None:
@@ -61,7 +61,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
             return _build_error(f"it cannot be reached: {str(error) or type(error).__name__}")
         if response.headers.get("content-encoding", "identity") != "identity":
             await response.aclose()
-            return _build_error("its answer is packed, which was not asked for")
+            return _build_error("its answer is compressed, which was not asked for")
         if isinstance(response.stream, httpx2.AsyncByteStream):
             # A stream of events may go on as long as the session; each event has a limit.
             streams = response.headers.get("content-type", "").startswith("text/event-stream")
@@ -71,7 +71,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
 
 
 def _build_error(why: str) -> httpx2.Response:
-    """An answer that the protocol's package takes for an error of the request."""
+    """A response that the ``mcp`` package reads as an error of the request."""
     error = {"code": -32000, "message": why}
     return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": error})
 
@@ -80,13 +80,13 @@ def _build_error(why: str) -> httpx2.Response:
 async def remote(
     url: str, headers: Mapping[str, str], *, seconds: float, watch: Watch
 ) -> AsyncIterator[TransportStreams]:
-    """A transport of the ``mcp`` package to a server at an address.
+    """Yields a transport of the ``mcp`` package to a server at an address.
 
     Args:
-        url: where it is. Redirections are followed within its origin alone.
-        headers: sent with each request.
+        url: its address. Redirections are followed only within its origin.
+        headers: headers of each request.
         seconds: longest wait between two pieces of an answer.
-        watch: told of answers that are too large.
+        watch: is told of answers that are too large.
     """
     client = httpx2.AsyncClient(
         headers={**headers, "Accept-Encoding": "identity"},

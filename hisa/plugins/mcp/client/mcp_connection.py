@@ -1,7 +1,7 @@
 """A connection to one server, held by a task of its own for as long as the run lasts.
 
-The ``mcp`` package wants its parts entered and left by one task; a run opens and closes its parts
-from wherever it ends. Calls may come from any task.
+The ``mcp`` package wants its parts entered and left by the same task, but a run may close its parts
+in another task than it opened them in. Calls may come from any task.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from hisa.tools.isolation import shorten_output
 __all__ = ["Connection", "in_words"]
 
 _MOST_TOOLS = 500
-"""Tools that are taken of one server; the largest public ones have about a hundred."""
+"""Most tools that are taken from one server; the largest public ones have about a hundred."""
 _MOST_PAGES = 50
-"""Pages of its list; a list can go round in a circle."""
+"""Most pages of its list, as a list can go round in a circle."""
 _PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""Variables that every command gets, where they are there: none of them is a secret."""
+"""Variables that every command gets if they are set; none of them is a secret."""
 _CLOSE = 10.0
-"""Seconds to close a connection: three times what ending a command takes at most, on its own."""
+"""Seconds to close a connection: about twice as long as ending a command takes at most."""
 _ANSWER: TypeAdapter[mcp_types.CallToolResult | mcp_types.InputRequiredResult] = TypeAdapter(
     mcp_types.CallToolResult | mcp_types.InputRequiredResult
 )
@@ -49,9 +49,9 @@ class Connection:
     """One server of a run.
 
     Args:
-        name: of the server in the settings.
-        settings: of the server.
-        note: takes what a reader of the run should know.
+        name: the server's name in the settings.
+        settings: the settings of the server.
+        note: takes a line that a reader of the run should know.
     """
 
     def __init__(self, name: str, settings: McpServerSettings, note: Callable[[str], None]) -> None:
@@ -67,7 +67,7 @@ class Connection:
         """Connect, and return the tools that the server lists.
 
         Raises:
-            ConfigError: it cannot be reached, or does not do as the protocol says.
+            ConfigError: it cannot be reached, or does not follow the protocol.
         """
         transport = self._transport()
         opened: asyncio.Future[list[ListedTool]] = asyncio.get_running_loop().create_future()
@@ -85,21 +85,21 @@ class Connection:
                 await self.close()
 
     async def close(self) -> None:
-        """End the connection, and the command where it is one."""
+        """End the connection, and the command if the server is one."""
         if self._task is None:
             return
         self._closing.set()
-        if self._client is None:  # it still connects
+        if self._client is None:  # it is still connecting
             self._task.cancel()
         finished, _ = await asyncio.wait([self._task], timeout=patience(_CLOSE))
         if not finished:
             self._task.cancel()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Returns what a tool answers, as text.
+        """Returns the answer of a tool as text.
 
         Raises:
-            ToolFailed: it failed, in the server's words; or no answer came, and why.
+            ToolFailed: it failed, with the server's message; or no answer came, with the reason.
         """
         if self._client is None or self._watch.ended.is_set():
             raise ToolFailed(self._gone())
@@ -109,7 +109,7 @@ class Connection:
         # Not `call_tool`, which would run the server's own schemas over its answer.
         answer = await self._within_limits(self._client.session.send_request(request, _ANSWER))
         if isinstance(answer, mcp_types.InputRequiredResult):
-            self._watch.note("wanted more from a model or a person in mid-call; it gets none")
+            self._watch.note("wanted more from a model or a person during a call; it gets none")
             raise ToolFailed(
                 f"the server {self.name!r} wants more from a model or a person before it answers, "
                 "which it cannot have here"
@@ -134,7 +134,7 @@ class Connection:
             if work.done():
                 return work.result()
             if refused.done():
-                raise ToolFailed(f"the server {self.name!r} was not heard out: {refused.result()}")
+                raise ToolFailed(f"the server {self.name!r} was cut off: {refused.result()}")
             raise ToolFailed(
                 f"the server {self.name!r} did not answer within {limit:g} s; whether it has done "
                 "anything is not known"
@@ -145,14 +145,14 @@ class Connection:
             raise ToolFailed(f"the server {self.name!r} says: {in_words(error)}") from error
         finally:
             self._watch.begin(self._watch.note)
-            work.cancel()  # where it still goes on, the server is told
+            work.cancel()  # if it still goes on, the server is told
 
     async def _live(
         self,
         transport: AbstractAsyncContextManager[TransportStreams],
         opened: asyncio.Future[list[ListedTool]],
     ) -> None:
-        """Hold the connection until it is to be closed, or until nothing more comes."""
+        """Hold the connection until it is to be closed, or the server has ended."""
         client = Client(
             watch_transport(transport, self._watch),
             cache=None,
@@ -167,7 +167,7 @@ class Connection:
                 self._client = client
                 opened.set_result(listed)
                 await self._until_closed()
-        except Exception as error:  # noqa: BLE001 - the border of a foreign program's connection
+        except Exception as error:  # noqa: BLE001 - a foreign program may cause any error
             if not opened.done():
                 opened.set_exception(_plain(error))
             else:
@@ -188,7 +188,7 @@ class Connection:
             for wait in waits:
                 wait.cancel()
         if not self._closing.is_set():
-            self._watch.note(f"ended in mid-run{self._last_words()}; its tools fail from now on")
+            self._watch.note(f"ended during the run{self._last_words()}; its tools now fail")
 
     async def _list_tools(self, client: Client) -> list[ListedTool]:
         tools: dict[str, ListedTool] = {}
@@ -203,7 +203,7 @@ class Connection:
         if len(tools) > _MOST_TOOLS or cursor:
             self._watch.note(
                 f"lists {'more than ' * bool(cursor)}{len(tools)} tools, of which the first "
-                f"{min(len(tools), _MOST_TOOLS)} are taken; `tools` in its settings says which"
+                f"{min(len(tools), _MOST_TOOLS)} are taken; choose with `tools` in its settings"
             )
         return list(tools.values())[:_MOST_TOOLS]
 
@@ -225,7 +225,7 @@ class Connection:
         return ConfigError(
             f"the server of tools {self.name!r} ({self._place()}) cannot be used: "
             f"{excerpt(why, 300)}{self._last_words()}",
-            fix=f"mend tools.mcp.{self.name} in the settings",
+            fix=f"repair tools.mcp.{self.name} in the settings",
         )
 
     def _place(self) -> str:
@@ -233,7 +233,7 @@ class Connection:
 
     def _last_words(self) -> str:
         words = str(self._words)
-        return f"; the last it said: {words}" if words else ""
+        return f"; its last words: {words}" if words else ""
 
     def _gone(self) -> str:
         return f"the server {self.name!r} has ended{self._last_words()}; its tools cannot be used"
@@ -259,17 +259,17 @@ def _listed_tool(tool: mcp_types.Tool) -> ListedTool:
 
 
 def _variables(entries: Iterable[str], *, where: str) -> dict[str, str]:
-    """Values of variables of this process, by the names that they are passed on under.
+    """The values of variables of this process, by the names under which they are passed on.
 
     Raises:
-        ConfigError: one is not set.
+        ConfigError: a variable is not set.
     """
     values = {}
     for entry in entries:
         own, _, other = entry.partition(" as ")
         if own not in os.environ:
             raise ConfigError(
-                f"{where}: no variable {own!r} is set, which the server is to get",
+                f"{where}: the variable {own!r} for the server is not set",
                 fix=f"export {own}=…",
             )
         values[other or own] = os.environ[own]
@@ -284,7 +284,7 @@ def _text(answer: mcp_types.CallToolResult) -> str:
 
 
 def _part(block: mcp_types.ContentBlock) -> str:
-    """One part of an answer as text; what is none is described by its size."""
+    """One part of an answer as text; other parts are described by their kind and size."""
     match block:
         case mcp_types.TextContent(text=text):
             return text
@@ -295,7 +295,7 @@ def _part(block: mcp_types.ContentBlock) -> str:
         case mcp_types.EmbeddedResource(resource=mcp_types.TextResourceContents(text=text)):
             return text
         case _:
-            return "(a part of a kind that is not known)"
+            return "(a part of an unknown kind)"
 
 
 def _bytes(encoded: str) -> str:
@@ -303,7 +303,7 @@ def _bytes(encoded: str) -> str:
 
 
 def _plain(error: Exception) -> Exception:
-    """The first error of a group of groups."""
+    """The first error in nested groups of errors, as one of the kinds that callers expect."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     known = (MCPError, OSError, ValueError, RuntimeError)
@@ -311,7 +311,7 @@ def _plain(error: Exception) -> Exception:
 
 
 def in_words(error: Exception) -> str:
-    """Returns an error's text, or its name where it has none."""
+    """Returns an error's text, or the name of its class if it has none."""
     if isinstance(error, FileNotFoundError):
         return f"no program {error.filename!r}"
     return excerpt(str(error), 400) or type(error).__name__

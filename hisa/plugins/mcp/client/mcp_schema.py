@@ -1,7 +1,7 @@
-"""The input schema of a server's tool: what of it is taken, and the checking of inputs.
+"""Cleans the input schema of a server's tool, and checks inputs against it.
 
-Prose in it is cleaned and cut. What has to be passed on as it stands (names of arguments, values to
-choose from) has to be clean already, else the tool is not taken. A check takes a bounded number of
+Prose in it is cleaned and cut. What must be passed on unchanged (names of arguments, values to
+choose from) must be clean already, or else the tool is not taken. A check takes a limited number of
 steps, and no regular expression of a server is ever run: either could be made to take forever.
 """
 
@@ -19,17 +19,17 @@ from hisa.text.prompt_text import excerpt, printable, without_tags
 __all__ = ["InputCheck", "UnusableSchema", "clean_schema"]
 
 _CHARACTERS = 20_000
-"""Largest schema, as JSON; those of the public servers that were tried have at most 1,000."""
+"""Most characters of a schema as JSON; those of the public servers that were tried have 1,000."""
 _DEEPEST = 24
-"""Levels of a schema; chosen by hand: an argument that is an object in a list has six."""
+"""Most levels of a schema; chosen by hand: an argument that is an object in a list has six."""
 _PROSE = 240
-"""Characters of one description; chosen by hand: two sentences."""
+"""Most characters of one description; chosen by hand: two sentences."""
 _VALUE = 200
-"""Characters of a value to choose from; chosen by hand."""
+"""Most characters of a value to choose from; chosen by hand."""
 _STEPS = 10_000
-"""Keywords that one check looks at: some hundred times what an ordinary input takes."""
+"""Most keywords that one check evaluates: about a hundred times those of an ordinary input."""
 _PROBLEMS = 3
-"""Problems that one refusal names."""
+"""Most problems that one refusal names."""
 _NAME = re.compile(r"[\w$@./-][\w $@./-]{0,63}")
 _LOCAL = re.compile(r"#/(\$defs|definitions)/[\w.-]+")
 _FORMAT = re.compile(r"[a-z-]{1,30}")
@@ -53,19 +53,19 @@ class UnusableSchema(ValueError):
 def clean_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a server's schema for the input of a tool, cleaned and cut.
 
-    Keywords beyond the common ones are left out: the server checks the rest itself.
+    Only the common keywords are kept: the server checks the rest itself.
 
     Raises:
-        UnusableSchema: why the tool cannot be taken.
+        UnusableSchema: the tool cannot be taken; the message says why.
     """
     if schema.get("type", "object") != "object":
         raise UnusableSchema(f"its input is {excerpt(str(schema['type']), 40)!r}, not an object")
     try:
         size = len(json.dumps(schema))
     except (RecursionError, ValueError) as error:
-        raise UnusableSchema("its schema is nested too deep") from error
+        raise UnusableSchema("its schema is nested too deeply") from error
     if size > _CHARACTERS:
-        raise UnusableSchema(f"its schema has {size:,} characters, allowed are {_CHARACTERS:,}")
+        raise UnusableSchema(f"its schema has {size:,} characters; the limit is {_CHARACTERS:,}")
     return {"type": "object", "properties": {}, **_clean(schema, 0)}
 
 
@@ -75,7 +75,7 @@ def _clean(schema: object, depth: int) -> dict[str, Any]:
     if not isinstance(schema, Mapping):
         raise UnusableSchema("its schema is not a JSON schema")
     if depth > _DEEPEST:
-        raise UnusableSchema(f"its schema is nested more than {_DEEPEST} deep")
+        raise UnusableSchema(f"its schema is nested more than {_DEEPEST} levels deep")
     cleaned = {}
     for key, value in schema.items():
         clean_value = _clean_keyword(key, value, depth)
@@ -85,7 +85,7 @@ def _clean(schema: object, depth: int) -> dict[str, Any]:
 
 
 def _clean_keyword(key: str, value: Any, depth: int) -> Any:
-    """Returns a keyword's value, cleaned; None where it is left out."""
+    """Returns a keyword's value, cleaned; None if it is left out."""
     if key in _NAMED or key in _INNERS or key in _INNER:
         return _clean_nested(key, value, depth)
     if key in _PLAIN:
@@ -121,7 +121,7 @@ def _clean_nested(key: str, value: Any, depth: int) -> Any:
         return value
     if key in _INNER:
         return _clean(value, depth + 1)
-    raise UnusableSchema(f"{key!r} of its schema is not what JSON Schema says")
+    raise UnusableSchema(f"{key!r} of its schema does not follow JSON Schema")
 
 
 def _type(value: Any) -> Any:
@@ -150,7 +150,7 @@ def _value(value: Any) -> Any:
 
 
 def _is_clean(value: Any) -> bool:
-    """Whether a value can stand in a prompt as it is."""
+    """Whether a value may be put into a prompt unchanged."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return len(text) <= _VALUE and "\n" not in text and without_tags(printable(text)) == text
 
@@ -159,10 +159,10 @@ class InputCheck:
     """Checks inputs against a schema that `clean_schema` returned.
 
     Args:
-        schema: of an object.
+        schema: the schema of an object.
 
     Raises:
-        UnusableSchema: it cannot be checked against, because it goes round in a circle.
+        UnusableSchema: nothing can be checked against it, because it refers to itself in a circle.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
@@ -182,10 +182,10 @@ class InputCheck:
         try:
             self.problems({})
         except InvalidReply as error:
-            raise UnusableSchema("its schema goes round in a circle") from error
+            raise UnusableSchema("its schema refers to itself in a circle") from error
 
     def problems(self, value: Mapping[str, Any]) -> list[str]:
-        """Returns what does not fit, at most `_PROBLEMS` of it, each with its place.
+        """Returns what does not fit the schema, with its place: at most `_PROBLEMS` problems.
 
         Raises:
             InvalidReply: the check takes too long.
@@ -198,7 +198,7 @@ class InputCheck:
         except (RecursionError, _TooLong) as error:
             raise InvalidReply("it takes too long to check it against the schema") from error
         except Unresolvable as error:
-            raise UnusableSchema("its schema refers to what it does not have") from error
+            raise UnusableSchema("its schema refers to a part that it does not have") from error
         return [
             f"{'.'.join(map(str, error.absolute_path)) or 'input'}: {excerpt(error.message, 200)}"
             for error in errors

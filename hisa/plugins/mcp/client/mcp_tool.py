@@ -22,28 +22,28 @@ from hisa.tools.traits import Traits
 __all__ = ["ListedTool", "McpTool", "local_names", "takes"]
 
 _LONGEST_NAME = 64
-"""Characters of a function's name that model servers accept."""
+"""Most characters of a function's name that model servers accept."""
 _SUMMARY = 160
-"""Characters of the first line; the prompt's list shows about half of it."""
+"""Most characters of the first line; the prompt's list shows about half of it."""
 _DESCRIPTION = 1_500
-"""Characters of a server's description; chosen by hand: a long docstring."""
+"""Most characters of a server's description; chosen by hand: a long docstring."""
 _LINES = 30
-"""Lines of it."""
+"""Most lines of it."""
 _GRACE = 15.0
-"""Seconds beyond a call's own limit, in which the server is told and the failure is worded."""
+"""Seconds beyond a call's own limit, for telling the server and for the error message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as its server lists it; everything in it is the server's own word."""
+    """A tool as its server lists it; all of it is the server's own claim."""
 
     name: str
     description: str
     schema: Mapping[str, Any]
     reads: bool | None = None
-    """Its hint that it only looks; None: it does not say."""
+    """Its hint that it only looks; None if it does not say."""
     destroys: bool | None = None
-    """Its hint that it destroys something; None: it does not say."""
+    """Its hint that it destroys something; None if it does not say."""
 
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[str]]
@@ -54,17 +54,17 @@ class McpTool(BaseTool):
     """A tool of a server.
 
     Args:
-        listed: as the server lists it.
+        listed: the tool as the server lists it.
         name: a planner's name for it; see `local_names`.
         server: the name of the server in the settings.
-        settings: of the server.
-        call: reaches the server.
+        settings: the settings of the server.
+        call: sends a call to the server.
 
     Raises:
         UnusableSchema: its input cannot be shown to a model, or checked.
     """
 
-    trusted = True  # HiSA's own side of it never blocks
+    trusted = True  # HiSA's own part of it never blocks
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class McpTool(BaseTool):
 
     @property
     def takes_text(self) -> bool:
-        """Whether a plain string is a whole input: it has one argument, and that is text."""
+        """Whether a plain string is a complete input: its only argument is a text."""
         return self._text_argument is not None
 
     @property
@@ -103,10 +103,10 @@ class McpTool(BaseTool):
         return name if len(fields) == 1 and fields[name].get("type") == "string" else None
 
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
-        """The checked arguments of an input.
+        """Returns the checked arguments of an input.
 
         Raises:
-            InvalidReply: what does not fit, by name.
+            InvalidReply: the input does not fit the schema; the message names what does not.
         """
         arguments = self._from_text(value) if isinstance(value, str) else dict(value)
         problems = self._check.problems(arguments)
@@ -129,13 +129,13 @@ class McpTool(BaseTool):
         raise InvalidReply(f"input of {self.name!r} must be an object with {list(fields)}")
 
     async def run(self, context: ToolContext) -> Outcome:
-        """Call the server with the call's input."""
+        """Call the tool at the server with the call's input."""
         arguments = self.arguments(context.call.input)
         return Outcome(ok=True, output=await self._call(self._wire_name, arguments))
 
 
 def _documentation(server: str, description: str) -> str:
-    """A server's description, marked as its own words and cut; no line of it stands by itself."""
+    """A server's description, cut, with each line marked as the server's own words."""
     lines = [one_line(line) for line in description[: 4 * _DESCRIPTION].splitlines()]
     quoted_lines, room = [], _DESCRIPTION
     for line in filter(None, lines[:_LINES]):
@@ -154,7 +154,7 @@ def _documentation(server: str, description: str) -> str:
 
 
 def _traits(listed: ListedTool, settings: McpServerSettings) -> Traits:
-    """Those of the settings; a server's own hints only make them stricter."""
+    """The traits that the settings state; a server's own hints only make them stricter."""
     stated: set[Effect] = {
         effect for effect, patterns in settings.effects.items() if _fits(listed.name, patterns)
     }
@@ -163,12 +163,12 @@ def _traits(listed: ListedTool, settings: McpServerSettings) -> Traits:
     denies = listed.reads is False or bool(listed.destroys)
     reads = _fits(listed.name, settings.reads) and not denies and not stated
     effects = tuple(effect for effect in EFFECTS if effect in stated)
-    # What was done out there cannot be done again where a run is replayed.
+    # What was done beyond the machine must not be repeated when a run is replayed.
     return Traits(effects=effects, reads=reads, seconds=settings.seconds + _GRACE, once=not reads)
 
 
 def takes(settings: McpServerSettings, name: str) -> bool:
-    """Whether the settings take a tool of that name, in the server's own words."""
+    """Whether the settings take a tool of that name, as the server names it."""
     return _fits(name, settings.tools)
 
 
@@ -177,10 +177,10 @@ def _fits(name: str, patterns: Iterable[str]) -> bool:
 
 
 def local_names(server: str, names: Iterable[str]) -> dict[str, str]:
-    """Returns planners' names for a server's tools, by its own names for them.
+    """Returns the planner's names for a server's tools, by the server's own names.
 
-    ``SERVER_tool`` of letters, digits, "_" and "-". A name that had to be changed has a hash of the
-    original at its end, so that no tool can take another one's name.
+    A name is ``SERVER_tool`` of letters, digits, "_" and "-". One that had to be changed ends with
+    a hash of the original, so that no tool can take the name of another.
     """
     return {name: _local(server, name) for name in names}
 

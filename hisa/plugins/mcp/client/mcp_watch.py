@@ -1,4 +1,4 @@
-"""What is watched on the way of a server's messages: how many, how large, and what it asks for."""
+"""Watches the messages of a server: how many there are, how large, and what they ask for."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["MESSAGE_BYTES", "Watch", "watch_transport"]
 
 MESSAGE_BYTES = 8 << 20
-"""Largest message of a server. A tool's output is cut to some thousand characters anyway; a picture
-of a large screen has 5 MB in it. Parsing so much takes some 50 ms."""
+"""Bytes of the largest message of a server. A tool's output is cut to a few thousand characters
+anyway; a picture of a large screen takes 5 MB. Parsing so much takes about 50 ms."""
 _MESSAGES = 10_000
-"""Messages that a server may send in answer to one request: progress and log lines."""
+"""Most messages that a server may send for one request, such as progress and log lines."""
 _ASKING = {
     "sampling/createMessage": "asked for the answer of a model",
     "elicitation/create": "asked for a question to a person",
@@ -34,7 +34,7 @@ class Watch:
     """Notes what a server does besides answering, each kind once.
 
     Args:
-        note: takes a line.
+        note: takes a line on what the server did.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -42,43 +42,43 @@ class Watch:
         self._noted: set[str] = set()
         self._messages = 0
         self.refuse: Callable[[str], None] = self.note
-        """Takes the reason why a request that is under way can have no answer."""
+        """Takes the reason why the request in progress gets no answer."""
         self.ended = anyio.Event()
-        """Set where nothing more comes."""
+        """Set once no more messages come."""
 
     def note(self, text: str) -> None:
-        """Note it, unless that was noted before."""
+        """Note a text, unless it was noted before."""
         if text not in self._noted:
             self._noted.add(text)
             self._note(text)
 
     def begin(self, refuse: Callable[[str], None]) -> None:
-        """Begin to count anew, for a request that ``refuse`` can end."""
+        """Begin a new count of messages, for a request that ``refuse`` can end."""
         self._messages = 0
         self.refuse = refuse
 
     def see(self, message: SessionMessage | Exception) -> bool:
-        """Whether a message is passed on."""
+        """Count and check a message; returns whether it is passed on."""
         self._messages += 1
         if self._messages > _MESSAGES:
             self.refuse(f"it sends more than {_MESSAGES:,} messages and no answer")
             return False
         if isinstance(message, Exception):
-            self.note("sent what is no message of the protocol; that is passed over")
+            self.note("sent something that is not a message of the protocol; it is ignored")
             return False
         match message.message:
             case JSONRPCRequest(method=method) if method in _ASKING:
-                self.note(f"{_ASKING[method]}; it was told that there is none to be had")
+                self.note(f"{_ASKING[method]}; it was told that this is not available")
             case JSONRPCNotification(method="notifications/tools/list_changed"):
                 self.note("changed its tools; a run keeps those that it began with")
             case JSONRPCRequest(method=method) if method != "ping":
-                self.note(f"asked for {excerpt(method, 60)!r}; it was told that there is none")
+                self.note(f"asked for {excerpt(method, 60)!r}; it was told that this is unknown")
             case _:
                 pass
         return True
 
     def too_large(self) -> None:
-        """Take it that a message was thrown away for its size."""
+        """Refuse the request in progress, as a message was dropped for its size."""
         self.refuse(f"its answer has more than {MESSAGE_BYTES >> 20} MB")
 
 
@@ -86,11 +86,11 @@ class Watch:
 async def watch_transport(
     transport: AbstractAsyncContextManager[TransportStreams], watch: Watch
 ) -> AsyncIterator[TransportStreams]:
-    """A transport whose messages a watch sees first.
+    """Yields a transport whose messages a watch sees first.
 
     Args:
-        transport: not entered yet.
-        watch: sees each message, and decides whether it goes on.
+        transport: the transport, not entered yet.
+        watch: sees each message, and decides whether it is passed on.
     """
     send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     async with send, receive, transport as (read, write), anyio.create_task_group() as group:

@@ -1,4 +1,4 @@
-"""From settings to the tools of servers, for as long as a run lasts."""
+"""Opens the tools of the servers in the settings, for as long as a run lasts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["open_mcp_tools", "require_mcp"]
 
 _NAMED = 5
-"""Tools that one note names; chosen by hand."""
+"""Most tools that one note names; chosen by hand."""
 
 
 def require_mcp() -> None:
@@ -43,12 +43,12 @@ async def open_mcp_tools(
     *,
     reserved: Collection[str] = (),
 ) -> AsyncIterator[list[McpTool]]:
-    """Yields the tools of all servers, which are connected to meanwhile.
+    """Yields the tools of all servers, and stays connected to these meanwhile.
 
     Args:
-        servers: by name.
-        note: takes what a reader of the run should know: tools that are left out, a server that
-            ends in mid-run.
+        servers: the settings of the servers, by name.
+        note: takes a line that a reader of the run should know: on tools that are left out, or a
+            server that ends during the run.
         reserved: names that tools of servers cannot have.
 
     Raises:
@@ -111,5 +111,5 @@ def _tools(
         text = "; ".join([*left_out[:_NAMED], *([f"and {more} more"] if more > 0 else [])])
         note(f"tools of the server {connection.name!r} are left out: {text}")
     if not tools:
-        note(f"the server {connection.name!r} has no tool that is taken")
+        note(f"no tool of the server {connection.name!r} is taken")
     return tools

@@ -1,7 +1,7 @@
-"""A server that is a child process: one JSON message a line, over its standard input and output.
+"""The transport to a server that is a child process: one JSON message a line, by its streams.
 
-The one of the ``mcp`` package reads a line of any length, in quadratic time: 100 MB took it more
-than 100 seconds, with pauses of most of a second for everything else.
+That of the ``mcp`` package reads a line of any length, in quadratic time: 100 MB took it more than
+100 seconds, and everything else paused for most of a second at a time.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 __all__ = ["LastWords", "child"]
 
 _GRACE = 2.0
-"""Seconds for a server to end by itself once its input is closed, and again once it is asked to;
-those of the protocol's own library."""
+"""Seconds for a server to end by itself once its input is closed, and again once it is asked to; as
+in the protocol's own library."""
 _CHUNK = 1 << 16
 _WORDS = 4_096
 """Bytes of standard error that are kept."""
 
 
 class LastWords:
-    """The end of what a server says on its standard error."""
+    """The end of what a server wrote to its standard error."""
 
     def __init__(self) -> None:
         self._output = b""
 
     def add(self, chunk: bytes) -> None:
-        """Take more of it."""
+        """Take the next piece of it."""
         self._output = (self._output + chunk)[-_WORDS:]
 
     def __str__(self) -> str:
@@ -55,16 +55,16 @@ class LastWords:
 async def child(
     command: Sequence[str], environ: Mapping[str, str], *, watch: Watch, words: LastWords
 ) -> AsyncIterator[TransportStreams]:
-    """A transport of the ``mcp`` package to a server that is started, and ended with it.
+    """Starts a server and yields a transport of the ``mcp`` package to it; ends it afterwards.
 
     Args:
-        command: program and arguments.
+        command: the program and its arguments.
         environ: all the variables that it gets.
-        watch: told of messages that are too large.
+        watch: is told of messages that are too large.
         words: gets its standard error.
 
     Raises:
-        OSError: it cannot be started.
+        OSError: the program cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -107,7 +107,7 @@ async def _read(
                 line = await process.stdout.readuntil()
             except asyncio.IncompleteReadError:
                 return
-            except asyncio.LimitOverrunError as error:  # it is passed over to its end
+            except asyncio.LimitOverrunError as error:  # the line is skipped to its end
                 await process.stdout.readexactly(error.consumed)
                 if not skipping:
                     watch.too_large()
@@ -117,7 +117,7 @@ async def _read(
                 try:
                     await incoming.send(_parse_line(line))
                 except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    gone = True  # read on all the same: a server on a full pipe cannot end
+                    gone = True  # reads on: a server that writes to a full pipe cannot end
             skipping = False
 
 
@@ -136,7 +136,7 @@ async def _write(process: Process, outgoing: MemoryObjectReceiveStream[SessionMe
             try:
                 process.stdin.write(f"{text}\n".encode())
                 await process.stdin.drain()
-            except (ConnectionError, RuntimeError):  # it has ended; reading tells so
+            except (ConnectionError, RuntimeError):  # the server has ended, as reading will show
                 return
 
 
@@ -147,7 +147,7 @@ async def _listen(process: Process, words: LastWords) -> None:
 
 
 async def _end(process: Process) -> None:
-    """End it as the protocol says: close its input, ask it, kill it, each with its descendants."""
+    """End a server as the protocol says: close its input, then ask it, then kill its group."""
     assert process.stdin is not None
     process.stdin.close()
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -159,7 +159,7 @@ async def _end(process: Process) -> None:
 
 
 async def _has_ended(process: Process) -> bool:
-    """Whether it ends in time; its pipes may be held open by others beyond that."""
+    """Whether a process ends in time; others may hold its pipes open for longer."""
     deadline = Deadline(_GRACE)
     while process.returncode is None and not deadline.passed:  # noqa: ASYNC110 - see above
         await asyncio.sleep(0.01)

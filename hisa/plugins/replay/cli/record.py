@@ -1,4 +1,4 @@
-"""``hisa record``: a demonstration on a machine, taken over on the live page."""
+"""``hisa record``: a demonstration on a machine that a person takes over on the live page."""
 
 from __future__ import annotations
 
@@ -30,10 +30,17 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
     """Show a task once: what you do on a machine becomes a run, which `hisa compile` takes.
 
     TASK is as for `hisa run`: a text that says what you are about to show, or a task file, whose
-    setup is made first. A machine comes up and waits; on the page whose address is printed you take
+    setup is done first. A machine starts and waits. On the page whose address is printed you take
     it over, do the task, and give it back. That ends the recording.
 
-    What is typed into password fields is not written down. Ctrl-C keeps what was shown so far.
+    Text that is typed into password fields is not logged. Ctrl-C keeps what was shown so far.
+    \f
+
+    Args:
+        ctx: the context of the command, with the file and the options of the settings.
+        task: the instruction, or the path of a task file.
+        env: the environment of the machine; None for that of the settings.
+        opens: whether to open the page in the browser.
     """
     import hisa
     from hisa.cli.episode import exit_code, score_line
@@ -61,7 +68,7 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
 
 @contextmanager
 def _page(folder: Path, *, opens: bool) -> Iterator[None]:
-    """The live page over a folder of runs, for as long as this lasts; its address is printed."""
+    """Serves the live page over a folder of runs during the block, and prints its address."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "hisa", "serve", "--root", str(folder)]
     server = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""``hisa replay``: a program done again, without a model."""
+"""``hisa replay``: repeats a program without a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLDER = Path("programs")
 
 
 def places_of(folder: Path) -> list[Path]:
-    """The folders of programs below one, by name."""
+    """Returns the folders of the programs in a folder, sorted by name."""
     return sorted(file.parent for file in folder.glob("*/program.yaml"))
 
 
@@ -30,7 +30,7 @@ def places_of(folder: Path) -> list[Path]:
 )
 @click.argument("name", required=False)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
-@click.option("--repair", is_flag=True, help="Ask a model for a step that cannot go on.")
+@click.option("--repair", is_flag=True, help="Ask a model for a step that cannot be done.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @json_option
 @click.pass_context
@@ -42,11 +42,11 @@ def replay(
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Do again what `hisa compile` made of a run, and ask no model.
+    """Repeat a program that `hisa compile` made of a run, without a model.
 
-    NAME is a program below programs/, or the folder of one; without it they are listed. Every
-    target is found again on the screen as it is now and known from its like before anything is done
-    to it, what was typed is read back, and what a step changed once must change again.
+    NAME is a program in programs/, or the folder of one; without it, the programs are listed. Every
+    target is found again on the screen as it is now, and told from its look-alikes, before anything
+    is done to it. Typed text is read back, and what a step changed once must change again.
 
     \b
     verified              the task's check says that it is done
@@ -57,15 +57,24 @@ def replay(
     machine failed        the machine does not answer
     stopped               by Ctrl-C
 
-    With --repair a model is asked for the step that cannot go on, twice at most, and for nothing
-    else. What is mended is shown as a difference, played once more on a fresh machine without a
-    model, and kept where that is verified.
+    With --repair, a model is asked for a step that cannot be done, at most twice, and for nothing
+    else. The repaired program is shown as a difference and played once more on a fresh machine
+    without a model. It is kept if that is verified.
 
     Exit status: 0 verified; 1 any other; 3 the machine failed.
+    \f
+
+    Args:
+        ctx: the context of the command, with the file and the options of the settings.
+        name: a program in ``programs``, or the folder of one; None to list the programs.
+        env: the environment to play it in; None for that of the settings.
+        repair: whether a model is asked for a step that cannot be done.
+        model: the model of ``repair``; None for that of the settings.
+        as_json: whether to print the outcome as JSON.
     """
     from hisa.config import load
     from hisa.errors import UsageError
-    from hisa.plugins.replay.program_runs import OUTCOMES, play, play_and_mend
+    from hisa.plugins.replay.program_runs import OUTCOMES, play, play_and_repair
 
     if name is None:
         _say_list()
@@ -81,7 +90,7 @@ def replay(
     is_stored = False
     if repair:
         _require_model(settings.models.planner.model)
-        played, is_stored = asyncio.run(play_and_mend(place, settings, tell=tell))
+        played, is_stored = asyncio.run(play_and_repair(place, settings, tell=tell))
     else:
         played = asyncio.run(play(place, settings, tell=tell))
     if as_json:
@@ -95,25 +104,25 @@ def replay(
 
 
 def _place_of(name: str) -> Path:
-    """The folder of a program. Raises: UsageError where there is none."""
+    """The folder of a program; raises UsageError if there is none."""
     from hisa.errors import UsageError
 
     place = Path(name) if (Path(name) / "program.yaml").is_file() else _FOLDER / name
     if not (place / "program.yaml").is_file():
         known = ", ".join(known_place.name for known_place in places_of(_FOLDER)) or "none"
-        reason = f"no program {name!r}; in {_FOLDER} there are: {known}"
+        reason = f"no program {name!r}; those in {_FOLDER}: {known}"
         raise UsageError(reason, fix="hisa compile RUN")
     return place
 
 
 def _require_model(model: str) -> None:
-    """Refuses a model that follows rules, for `--repair`."""
+    """Refuse a model that follows rules, for `--repair`."""
     from hisa.errors import UsageError
     from hisa.models.announced_model import find_announced
 
     brought = find_announced(model)
     if brought is not None and brought.by_rules:
-        reason = f"--repair asks a model, and {model!r} follows rules"
+        reason = f"--repair asks a model, but {model!r} follows rules"
         raise UsageError(reason, fix="--repair --model NAME")
 
 

@@ -20,11 +20,11 @@ def skill() -> None:
 
 @skill.command("export", epilog=examples("hisa skill export save-a-note -o skills"))
 @click.argument("name")
-@click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Gets a folder.")
+@click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Where to put it.")
 def export_one(name: str, out: Path) -> None:
     """Write program NAME as a skill: a text for any agent, and a script that replays the program.
 
-    Secrets stay names; where a text looks like a credential, nothing is written.
+    Secrets stay names. If a text looks like a credential, nothing is written.
     """
     from hisa.plugins.replay.program_records import read_program
     from hisa.plugins.replay.skill_export import export_program

@@ -92,8 +92,8 @@ def test_value_comes_from_a_variable() -> None:
     [
         ("mail", {}, "MAIL is not set"),
         ("mail", {"MAIL": "abc"}, "fewer than 4"),
-        ("mail", {"MAIL": "aaaaaaa"}, "one only"),
-        ("mail", {"MAIL": "secret"}, "part of a secret's name"),
+        ("mail", {"MAIL": "aaaaaaa"}, "or repeats one"),
+        ("mail", {"MAIL": "secret"}, "part of the name that replaces"),
         ("mail", {"MAIL": "x\0yzv"}, "nobody can type"),
         ("mail", {"MAIL": "{{secret:other}}"}, "names a secret"),
         ("no name", {"MAIL": VALUE}, "a secret's name is"),
@@ -318,9 +318,9 @@ async def test_form_gets_the_value_and_nobody_else_does() -> None:
     ("actions", "why"),
     [
         ([Click(at(300, 130)), Write("{{secret:other}}")], "no such secret"),
-        ([Click(at(300, 130)), Hotkey(("ctrl", "{{secret:mail}}"))], "is no key"),
-        ([Click(at(300, 130)), Press("{{secret:mail}}")], "is no key"),
-        ([KeyDown("{{secret:mail}}")], "is no key"),
+        ([Click(at(300, 130)), Hotkey(("ctrl", "{{secret:mail}}"))], "is not a key"),
+        ([Click(at(300, 130)), Press("{{secret:mail}}")], "is not a key"),
+        ([KeyDown("{{secret:mail}}")], "is not a key"),
     ],
 )
 async def test_act_that_cannot_be_is_refused_before_anything_is_done(
@@ -335,7 +335,7 @@ async def test_act_that_cannot_be_is_refused_before_anything_is_done(
 async def test_other_application_gets_nothing() -> None:
     inner = FakeEnvironment()
     async with protect(inner, apps=("chrom*",)) as environment:
-        with pytest.raises(ActionRefused, match=r"chrom\* alone, and in front is 'fake'"):
+        with pytest.raises(ActionRefused, match=r"only into chrom\*; in front is 'fake'"):
             await environment.act([Click(at(300, 130)), Write("{{secret:mail}}")])
         assert inner.text == ""
     several = protect(inner, value="two\nlines")
@@ -379,7 +379,7 @@ def test_secret_for_a_site_is_typed_there_alone() -> None:
         "mail.example.org@evil.com",
         "file:///etc",
     ):
-        with pytest.raises(ActionRefused, match="alone, and in front is"):
+        with pytest.raises(ActionRefused, match=r"only into .*; in front is"):
             check_typing(secret, page(address))
     with pytest.raises(ActionRefused, match="address bar"):
         check_typing(

@@ -1,4 +1,4 @@
-// Calls to the server: the token goes in a header, streams are read by fetch and taken up again.
+// Calls to the server: the token goes in a header, streams are read by fetch and resumed.
 import { say, setClass, setText } from "./dom.js";
 const KEY = "hisa-token", SILENCE = 60000; // milliseconds without even a ping, after which a stream counts as lost
 let worked = false, whenRefused = () => {};
@@ -30,18 +30,18 @@ export async function ask(address, { method = "GET", body, signal, headers = {} 
 }
 export const get = async (address, signal) => (await ask(address, { signal })).json();
 export const send = async (address, body = {}, method = "POST") => (await ask(address, { method, body })).json().catch(() => ({}));
-// The picture as an address for <img>, or null where it is as before (304).
+// The picture as an address for <img>, or null if it is as before (304).
 export async function picture(address, signal) {
   const response = await ask(address, { signal });
   return response.status === 304 ? null : URL.createObjectURL(await response.blob());
 }
-// Shows a picture and lets go of the one before.
+// Shows a picture and frees the previous one.
 export function putPicture(image, address) { const old = image.src; image.onload = () => old && URL.revokeObjectURL(old); image.src = address; }
 export const wait = (milliseconds, signal) => new Promise((resolve) => {
   const done = () => { clearTimeout(timer); signal.removeEventListener("abort", done); resolve(); }, timer = setTimeout(done, milliseconds);
   signal.addEventListener("abort", done);
 });
-// Takes pieces of an event stream, gives whole events {id, event, data}; a part of a line waits for its rest.
+// Takes pieces of an event stream and returns whole events {id, event, data}; a part of a line waits for its rest.
 export function streamParser(onEvent) {
   let rest = "", event = "", data = [], id = "";
   const line = (text) => {
@@ -68,7 +68,7 @@ async function readStream(response, feed) {
     if (part.value) feed(part.value);
   }
 }
-// Follows an event stream until `signal`; `handlers`, by the event's name, take its data. A lost one is taken up
+// Follows an event stream until `signal`; `handlers`, by the event's name, take its data. A lost stream is resumed
 // after the last event that came, with growing pauses.
 export async function follow(address, handlers, signal) {
   let last = "", pause = 500;

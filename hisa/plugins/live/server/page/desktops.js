@@ -1,4 +1,4 @@
-// Every desktop as a tile: only what changed is touched, only what is visible is loaded.
+// Every desktop as a tile: only what changed is updated, only what is visible is loaded.
 import { get, path, picture, putPicture, wait } from "./api.js";
 import { el, known, money, say, setClass, setText, tone } from "./dom.js";
 const AT_ONCE = 6, EVERY = 1000; // milliseconds between two looks at what there is

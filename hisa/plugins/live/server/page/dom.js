@@ -1,4 +1,4 @@
-// Elements made from data: every text goes in by textContent, every length is bounded.
+// Makes elements from data: every text is set by textContent, every length is bounded.
 export function bounded(value, most = 4000) {
   const text = value === null || value === undefined ? "" : String(value);
   return text.length > most ? text.slice(0, most) + "…" : text;
@@ -13,7 +13,7 @@ export function el(tag, attributes = {}, ...children) {
   element.append(...children.flat(3).filter((child) => (child ?? false) !== false).map((child) => (child instanceof Node ? child : bounded(child))));
   return element;
 }
-// Sets what is shown only where it differs, so that nothing is laid out again for nothing.
+// Sets a text only if it differs, so that the page is not laid out again for nothing.
 export function setText(element, value, most) { const text = bounded(value, most); if (element.textContent !== text) element.textContent = text; }
 export const setClass = (element, name) => element.className !== name && (element.className = name);
 export const say = (text) => setText(document.getElementById("say"), text, 300);
@@ -50,7 +50,7 @@ export function openDialog(attributes, ...children) {
   dialog.showModal();
   return dialog;
 }
-// Asks in a dialog; true where the person says yes.
+// Asks in a dialog; true if the person says yes.
 export const sure = (words, yes) => new Promise((resolve) => {
   const answer = (value, text, name) => el("button", { class: name, onclick: () => { resolve(value); dialog.close(); } }, text);
   const dialog = openDialog({ class: "sure", "aria-label": words }, el("p", {}, words), el("div", { class: "row" }, answer(false, "Cancel"), answer(true, yes, "danger")));

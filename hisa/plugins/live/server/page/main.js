@@ -8,7 +8,7 @@ function askForToken(restarted) {
   leave.abort();
   linkState("refused");
   const field = el("input", { id: "token", autocomplete: "off", type: "password", required: true });
-  const wrong = el("p", { class: "note bad", role: "alert", hidden: true }, "That is no token."), heading = el("h1", { tabindex: -1 }, restarted ? "The server was restarted" : "Token needed");
+  const wrong = el("p", { class: "note bad", role: "alert", hidden: true }, "That is not a token."), heading = el("h1", { tabindex: -1 }, restarted ? "The server was restarted" : "Token needed");
   const take = (event) => { event.preventDefault(); wrong.hidden = keepToken(field.value); if (wrong.hidden) show(); };
   view.replaceChildren(el("section", { class: "card narrow" }, heading,
     el("p", {}, restarted ? "A token lives as long as its server, so this page needs the new one." : "This page needs the token of the server."),
@@ -38,7 +38,7 @@ async function show() {
     say(error.message);
   }
 }
-// Links within the page move to their place and leave the address, which names the view.
+// Links within the page scroll to their target and keep the address, which names the view.
 document.addEventListener("click", (event) => {
   const inside = event.target.closest?.('a[href^="#"]:not([href^="#/"])'), target = inside && document.getElementById(inside.getAttribute("href").slice(1));
   if (inside) event.preventDefault();

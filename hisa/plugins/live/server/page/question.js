@@ -23,7 +23,7 @@ export function questionBox(address, signal) {
     const done = (event) => { event.preventDefault(); if (open) answer({ text: text.value || asked.default || "" }); };
     deadline = asked.deadline ?? 0;
     element.replaceChildren(el("h2", {}, ABOUT[asked.kind] ?? "Question"), el("pre", {}, asked.text), el("div", { class: "row" }, choices),
-      el("form", { class: "row", onsubmit: done }, el("label", { for: "answer" }, open ? "Answer" : "A word to the agent"), text,
+      el("form", { class: "row", onsubmit: done }, el("label", { for: "answer" }, open ? "Answer" : "A message to the agent"), text,
         open && el("button", { class: "primary" }, asked.kind === "hand_over" ? "Done" : "Answer"), left), wrong);
     say(`${ABOUT[asked.kind] ?? "Question"} ${bounded(asked.text, 200)}`);
   }

@@ -1,11 +1,11 @@
-// One run: its screen as it goes, its steps by the report's own templates, and what a person can do.
+// One run: its live screen, its steps by the report's own templates, and what a person can do.
 import { follow, get, path, picture, putPicture, send, wait } from "./api.js";
 import { bounded, chip, duration, el, known, meter, money, say, setClass, setText, short, sure } from "./dom.js";
 import { questionBox } from "./question.js";
 import { fetchSteps, stepNumber, watchSteps } from "./steps.js";
 import { Hold } from "./takeover.js";
 const SOON = 250;
-// The newest look, however fast they come, with where the agent clicked and what changed.
+// The newest look, however fast they come, with the agent's clicks and what changed.
 function liveScreen(address, signal) {
   const image = el("img", { alt: "the machine's screen", decoding: "async" }), spots = el("span"), caption = el("figcaption"), frame = el("span", { class: "shot screen missing" }, image, spots);
   const screen = { element: el("figure", {}, frame, caption), clicks: [], roi: null };
@@ -44,7 +44,7 @@ function figures() {
     if (budget_usd) spent.replaceChildren(meter(usd, budget_usd, "spent of the budget"));
   } };
 }
-// Steps that are finished stay; those after them are fetched anew whenever something was logged.
+// Steps that are finished stay; those after them are fetched again whenever something was logged.
 function stepList(id, signal) {
   const finished = el("div"), running = el("div"), element = el("section", { "aria-label": "Steps" }, el("h2", { class: "steps-title" }, "Steps"), finished, running);
   const list = { done: 0, element }, watch = watchSteps(element, signal);

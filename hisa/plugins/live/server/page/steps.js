@@ -1,5 +1,5 @@
-// The report's own steps within this page: ids made unique, styles set by script (the policy allows
-// no style attributes), pictures fetched with the token once they are scrolled to.
+// The report's own steps within this page: ids are made unique, styles are set by script (the security policy
+// allows no style attributes), pictures are fetched with the token once they are scrolled to.
 import { ask, picture } from "./api.js";
 import { el, openDialog } from "./dom.js";
 const STYLES = new Set(["left", "top", "width", "height", "aspect-ratio", "grid-column", "grid-template-columns"]);
@@ -16,7 +16,7 @@ function clean(node, prefix) {
 }
 export async function fetchSteps(id, after, signal) {
   const text = await (await ask(`/api/runs/${encodeURIComponent(id)}/view?after=${after}`, { signal })).text(), prefix = `c${++pieces}-`;
-  const { body } = new DOMParser().parseFromString(text.replaceAll(' style="', ' data-style="'), "text/html"); // in texts a quote is escaped
+  const { body } = new DOMParser().parseFromString(text.replaceAll(' style="', ' data-style="'), "text/html"); // a quote in a text is escaped
   body.querySelectorAll("script, style, link, meta, iframe, object, embed, base, form").forEach((node) => node.remove());
   body.querySelectorAll("*").forEach((node) => clean(node, prefix));
   return [...body.children];
@@ -28,9 +28,9 @@ function zoom(shot) {
   copy.removeAttribute("tabindex");
   const dialog = openDialog({ "aria-label": "picture", onclick: () => dialog.close() }, copy, el("p", {}, `${shot.dataset.label ?? ""}  (Esc closes)`), el("button", { class: "unseen" }, "Close"));
 }
-// Loads the pictures of what it is given as they come into sight, and enlarges those of `container` on click.
+// Loads the pictures of given nodes as they come into view, and enlarges those of `container` on click.
 export function watchSteps(container, signal) {
-  const blobs = new Map(); // by address: a step that is fetched anew has mostly the pictures that it had
+  const blobs = new Map(); // by address: a step that is fetched again has mostly the same pictures
   const load = async (holder) => {
     const used = [...holder.querySelectorAll("use")].map((use) => document.getElementById(use.getAttribute("href").slice(1)));
     for (const image of [holder, ...holder.querySelectorAll("[data-picture]"), ...used].filter((node) => node?.dataset.picture)) {

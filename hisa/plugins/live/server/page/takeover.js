@@ -1,4 +1,4 @@
-// The machine in a person's hands: a canvas that takes mouse, touch and keys, over one WebSocket.
+// The machine that a person took over: a canvas that takes mouse, touch and keys, over one WebSocket.
 import { token } from "./api.js";
 import { el, setText } from "./dom.js";
 const CLICK_WAIT = 230, TYPE_WAIT = 150, MOVE_EVERY = 150, LONG_PRESS = 550, FAR = 5; // milliseconds; FAR: shown pixels
@@ -6,7 +6,7 @@ const BUTTONS = ["left", "middle", "right"], SILENT_KEYS = ["Control", "Alt", "S
 const KEYS = { Esc: "esc", Tab: "tab", Enter: "enter", "⌫": "backspace", "←": "left", "↑": "up", "↓": "down", "→": "right" };
 const YOURS = "The keyboard is yours. A click on the picture, or Enter there, gives it to the machine.", ITS = "The keyboard goes to the machine. Ctrl+Alt+Esc frees it.";
 export class Hold {
-  // `taken(text)` is called when the machine is there, `ended(line, error)` once it is given back or the connection is lost.
+  // `taken(text)` is called when the person has the machine, `ended(line, error)` once it is given back or the connection is lost.
   constructor(id, viewer, taken, ended) {
     Object.assign(this, { taken, ended, typed: "", at: [0, 0], size: [1, 1], newest: 0, turned: [0, 0] });
     this.canvas = el("canvas", { tabindex: 0, role: "application", width: 16, height: 10, "aria-label": "The machine's screen. Enter gives it the keyboard, Control Alt Escape takes it back." });
@@ -42,7 +42,7 @@ export class Hold {
   }
   give() { this.act(); this.socket.send(JSON.stringify({ give: true })); }
   finish(line, error) { if (this.over) return; [this.over, this.held] = [true, false]; this.socket.close(); this.ended(line, error); }
-  // Sends acts in the order in which they were made, after what was waiting: a click, or gathered letters.
+  // Sends acts in the order in which they were done, after what was waiting: a click, or gathered letters.
   act(...acts) {
     [this.clickTimer, this.typeTimer].forEach(clearTimeout);
     const all = [this.waiting, this.typed && { kind: "type", text: this.typed.slice(0, 2000) }, ...acts].filter(Boolean);
@@ -51,7 +51,7 @@ export class Hold {
     this.warn("");
     this.socket.send(JSON.stringify({ acts: all }));
   }
-  // Shown pixels to the machine's: the ratio of the two sizes, whatever the density of the viewer's screen.
+  // Converts shown pixels to the machine's by the ratio of the two sizes, whatever the density of the viewer's screen.
   place({ clientX, clientY }) {
     const box = this.canvas.getBoundingClientRect(), along = (at, from, shown, real) => Math.max(0, Math.min(real - 1, Math.floor(((at - from) * real) / shown)));
     return (this.at = [along(clientX, box.left, box.width, this.size[0]), along(clientY, box.top, box.height, this.size[1])]);
@@ -79,7 +79,7 @@ export class Hold {
     if (down?.path.length === 1) this.click(down.path[0], down.button);
     else if (down?.button === "left") this.act({ kind: "drag", path: [...down.path.filter((_, index) => index % every === 0), end] });
   }
-  // A left click waits a moment for a second and a third, and goes out as one act with its count.
+  // A left click waits a moment for a second and a third, and is sent as one act with its count.
   click([x, y], button) {
     if (button !== "left") return this.act({ kind: "click", x, y, button, count: 1 });
     if (this.typed || (this.waiting && Math.hypot(x - this.waiting.x, y - this.waiting.y) > 2 * FAR)) this.act();
