@@ -192,7 +192,7 @@ def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("best_run.md", "judge.md")
-    assert "as it ships" in same.detail
+    assert "same as shipped" in same.detail
     assert "tokens more than the one that ships" in differs.detail
     write_prompt(tmp_path, "plan.md", "x")
     _, refused = prompts(settings)

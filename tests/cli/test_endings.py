@@ -152,7 +152,7 @@ def test_the_answer_comes_before_learning_and_ctrl_c_keeps_it(tmp_path: Path) ->
     run = load_won_run(tmp_path)
     assert run.events[-1].type == "learned"
     refused = Command(tmp_path).run_refused("runs", "resume", run.id)
-    assert "nothing to go on with" in refused
+    assert "nothing to resume" in refused
 
 
 def test_missing_score_is_reported_by_its_kind(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_missing_score_is_reported_by_its_kind(tmp_path: Path) -> None:
         command = hisa(tmp_path)
         command.environ["HISA_PATTERNS__ENABLED"] = "false"
         text = command.run("run", 'Click the "OK" button.', *words)
-    assert has_words_in_order(text, "score", "none: the task has no check", "the agent's own word")
+    assert has_words_in_order(text, "score", "none: the task has no check", "the agent's claim")
     cut_off = Result("r", "max_steps", score_state="no_check", score_detail="it has none")
     assert score_line(cut_off) == "none: it has none", "the agent said nothing"
     assert "learning" not in text

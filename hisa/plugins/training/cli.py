@@ -1,4 +1,4 @@
-"""``hisa train``: cloning, step-level GRPO, a grounder on clicks, and the curves of all of them."""
+"""``hisa train``: cloning, step-level GRPO, a grounder trained on clicks, and their curves."""
 
 from __future__ import annotations
 
@@ -37,12 +37,14 @@ _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _PATH = click.Path(path_type=Path)
 _RUN = (
     click.option("-o", "out", required=True, metavar="DIR", type=_PATH, help="Folder of the run."),
-    click.option("--resume", is_flag=True, help="Go on with the run in DIR after its last update."),
+    click.option("--resume", is_flag=True, help="Resume the run in DIR after its last update."),
 )
 _POLICY = (
     click.argument("pages", nargs=-1, metavar="PAGES..."),
-    click.option("--from", "start", metavar="FILE", help="Checkpoint to begin with; a fresh one."),
-    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
+    click.option(
+        "--from", "start", metavar="FILE", help="Checkpoint to start from (default: fresh)."
+    ),
+    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Random seed (0)."),
     *_RUN,
 )
 
@@ -67,20 +69,20 @@ def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[...
     ),
 )
 def train() -> None:
-    """Train small policies, and a grounder on clicks, and look at the curves."""
+    """Train small policies, and a grounder on clicks, and plot the curves."""
 
 
 @contextmanager
 def _run(
     ctx: click.Context, out: Path, values: dict[str, Any], total: str, *, workers: int = 1
 ) -> Iterator[tuple[TrainingFolder, Any, Any]]:
-    """Yields the folder of a run, its rollouts and its policy; the latter two not for a grounder.
+    """Yields a run's folder, rollouts and policy; the last two are None for a grounder.
 
-    `values` gets the settings of a resumed run, but `total`.
+    `values` is filled with the stored settings of a resumed run, except `total`.
 
     Raises:
-        UsageError: a resumed run is given another setting than `total`.
-        LibraryLacking: there is no torch.
+        UsageError: a resumed run is given a setting other than `total`.
+        LibraryLacking: torch is not installed.
     """
     if list_missing("train"):
         raise LibraryLacking("training needs torch", fix=install_command("train"))
@@ -101,7 +103,7 @@ def _run(
                 for name in stored_settings.keys() & values.keys() - stated
             }
         )
-    torch.set_num_threads(1)  # more wait for each other: the networks are small
+    torch.set_num_threads(1)  # the networks are small: more threads would wait for each other
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     rollouts = policy = None
     if "pages" in values:
@@ -112,7 +114,7 @@ def _run(
     try:
         yield folder, rollouts, policy
     except KeyboardInterrupt as error:
-        say_error(f"stopped; all whole {total} are kept. Go on with:")
+        say_error(f"stopped; all complete {total} are kept. Resume with:")
         say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
         raise click.Abort from error
     finally:
@@ -122,7 +124,7 @@ def _run(
 
 
 def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
-    """Pages, or with --env the tasks of a suite on machines."""
+    """Returns rollouts on pages, or with --env on a suite's tasks on machines."""
     if not values["pages"]:
         raise UsageError("no pages", fix="hisa train sft click-button -o DIR")
     if not values.get("env"):
@@ -134,7 +136,7 @@ def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) ->
     from hisa.plugins.training.machine_rollouts import MachineRollouts
 
     if len(values["pages"]) != 1:
-        raise UsageError(f"--env {values['env']}: one SUITE, such as own:DIR, not pages")
+        raise UsageError(f"--env {values['env']}: give one SUITE, such as own:DIR, not pages")
     changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*source, overrides=changes)
     suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)
@@ -142,7 +144,7 @@ def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) ->
 
 
 def _progress(total: int, row: MetricsRow) -> None:
-    """Print the measures of an update that say most, those that it has."""
+    """Print the most telling measures of an update, those that it has."""
     names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "age_mean", "seconds")
     measures = [(name, getattr(row, name)) for name in names]
     line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
@@ -160,21 +162,29 @@ def _progress(total: int, row: MetricsRow) -> None:
     )
 )
 @_with(_POLICY)
-@click.option("--demonstrations", type=click.IntRange(1, 1000), default=6, help="A page (6).")
 @click.option(
-    "--policy", "policies", multiple=True, metavar="FILE|rules", help="One of several; see above."
+    "--demonstrations", type=click.IntRange(1, 1000), default=6, help="Episodes per page (6)."
+)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="FILE|rules",
+    help="Plays instead of rules; repeatable.",
 )
 @options(CloningSettings)
 @click.pass_context
 def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
-    """Clone what rules do on PAGES of MiniWoB++: their solved episodes, on seeds from 500,000.
+    """Clone rules that play PAGES of MiniWoB++: their solved episodes.
+
+    The rules play on seeds from 500,000.
 
     DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
-    last.safetensors after all epochs. Both are played greedily on seeds from 900,000.
+    last.safetensors after all epochs. Both are evaluated greedily on seeds from 900,000.
 
-    With --policy, which may be repeated, checkpoints play instead ("rules" are one of them), by
-    strata (ComputerRL, 3.1): instances solved sometimes are played again by a policy tuned on what
-    was solved, those never solved by a policy drawn anew for every action.
+    With --policy, checkpoints play instead of the rules ("rules" may be one of them), in strata
+    (ComputerRL, 3.1): instances that were solved sometimes are played again by a policy tuned on
+    the solved episodes; for instances never solved, a policy is drawn anew for every action.
     """
     with _run(ctx, out, values, "epochs") as (folder, rollouts, policy):
         from hisa.plugins.training.curves import MetricsRow
@@ -205,7 +215,7 @@ def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
 def _collect_episodes(
     rollouts: Rollouts, policy: PointerPolicy, values: dict[str, Any]
 ) -> list[Episode]:
-    """Demonstrations by rules, or what the policies that were named play, by strata."""
+    """Returns demonstrations by rules, or episodes of the named policies, by strata."""
     from hisa.plugins.training.base import Draw
     from hisa.plugins.training.page_oracles import PageOracle, demonstrations
     from hisa.plugins.training.sft import clone
@@ -243,34 +253,34 @@ def _collect_episodes(
 @_with(_POLICY)
 @options(GrpoSettings)
 @click.option(
-    "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: none (0)."
+    "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: off (0)."
 )
 @click.option("--workers", type=click.IntRange(1), default=1, help="Processes, or machines (1).")
-@click.option("--env", metavar="KIND", help="Machines in place of pages: desktop, vm:NAME, …")
+@click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option(
-    "--max-steps", type=click.IntRange(1), default=15, help="Of a machine's episode (15)."
+    "--max-steps", type=click.IntRange(1), default=15, help="Steps of a machine's episode (15)."
 )
 @click.pass_context
 def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a policy by step-level GRPO (ComputerRL, 3.2) on PAGES of MiniWoB++.
 
-    With --env it is trained on the tasks of one SUITE in place of pages, such as own:DIR, whose
-    task files end in .yaml: each episode is a run on a machine of its own, kept in DIR/runs.
-    An episode takes seconds to minutes, so begin with few groups. A task that is always or never
-    solved gives no gradient: hisa train report says of which tasks groups had a spread.
+    With --env, train on the tasks of one SUITE instead of pages, such as own:DIR, whose task files
+    end in .yaml. Each episode is a run on its own machine, kept in DIR/runs, and takes seconds to
+    minutes, so start with few groups. A task that is always or never solved gives no gradient:
+    hisa train report shows for which tasks the groups had a spread of rewards.
 
-    Each group plays one new instance, on seeds below 500,000. Greedy scores are of 20 seeds a page
-    from 900,000, or of one episode a task; checkpoints/best.safetensors is the first with the best
-    of them. A report is to measure it on seeds from 1,000,000, which no training sees.
+    Each group plays one new instance, on seeds below 500,000. Greedy scores use 20 seeds per page
+    from 900,000, or one episode per task; checkpoints/best.safetensors is the first with the best
+    score. Report results on seeds from 1,000,000, which no training uses.
 
-    Update N of --pulse-at is supervised (Entropulse, 3.3): successes of all versions are cloned,
-    and the KL is then taken to the result. --arm control only resets the reference, and
-    higher-clip raises the upper clip to 0.28 as well.
+    With --pulse-at N, update N is supervised (Entropulse, 3.3): successes of all versions are
+    cloned, and the result is the new reference of the KL. --arm control only resets the reference;
+    higher-clip also raises the upper clip to 0.28.
 
-    With --max-age over 0, workers play in processes of their own while the policy is updated. An
-    episode is begun only where it can be used at most that many updates after its first action,
-    and is weighed by truncated importance; evaluations are made between updates, as ever.
+    With --max-age over 0, workers play in their own processes while the policy is updated. An
+    episode starts only if it will be used at most that many updates after its first action, and
+    is weighted by truncated importance; evaluations still run between updates.
     """
     machines = 1 if values["max_age"] else values["workers"]
     with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
@@ -298,9 +308,12 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
         "hisa train grounder --data runs --clean 0.3 -o screens",
     )
 )
-@click.option("--data", metavar="DIR", help="Recorded runs in place of drawn pages.")
+@click.option("--data", metavar="DIR", help="Train on recorded runs instead of drawn pages.")
 @click.option(
-    "--clean", type=click.FloatRange(0, 1), metavar="IOU", help="Of --data; as in the paper: 0.3."
+    "--clean",
+    type=click.FloatRange(0, 1),
+    metavar="IOU",
+    help="Drop annotations of --data below this IoU; the paper uses 0.3.",
 )
 @options(ClickSettings)
 @_with(_RUN)
@@ -309,14 +322,15 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a network of 83,000 weights to click what a description means.
 
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
-    dropped.png, a sheet of what went. All is written every 50 steps.
+    dropped.png, a sheet of the dropped annotations. All are written every 50 steps.
 
-    Runs give the named elements of their looks, of which every tenth is held out. With --clean an
-    annotation goes that resembles no element of other looks that show the same there; they do not
-    know the annotation. What no other look shows is not judged: that stays, and is counted.
+    With --data, the named elements of the runs' looks are the targets; every tenth look is held
+    out. --clean drops an annotation that resembles no element of the other looks that show the
+    same thing at that place. An annotation that no other look shows cannot be judged: it is kept
+    and counted.
 
     Without a cold start an entropy bonus of 0.03 is added, or the network collapses on one place.
-    It sees a screen as 80x64 pixels: on real ones it does not replace HiSA's own grounder.
+    It sees a screen as 80x64 pixels: on real screens it does not replace HiSA's own grounder.
     """
     if values["clean"] is not None and not values["data"]:
         raise UsageError("--clean is for recorded screens", fix="--data DIR")
@@ -334,20 +348,20 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
         pools = {name: Pool(targets) for name, targets in held.items()}
         trainer.train(Pool(train_on), pools.get("tuning"), folder)
         for name, pool in pools.items():
-            say(f"{name}: {trainer.hits(pool)} of {len(pool)} clicked rightly")
+            say(f"{name}: {trainer.hits(pool)} of {len(pool)} clicked correctly")
         say(folder.checkpoint("last"))
 
 
 @train.command(epilog=examples("hisa train report pulse control -o curves.svg"))
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=_PATH)
-@click.option("-o", "out", metavar="FILE", type=_PATH, help="The figure (DIR/curves.svg).")
+@click.option("-o", "out", metavar="FILE", type=_PATH, help="Figure to write (DIR/curves.svg).")
 def report(folders: tuple[Path, ...], out: Path | None) -> None:
-    """Draw the curves of runs, over each other, and print their last numbers.
+    """Plot the curves of runs in one figure, and print their last numbers.
 
     For each page or task it prints the share of sampled episodes solved, over all updates, and how
     many of its groups had a spread of rewards: the others give no gradient.
 
-    A DIR is one run, or holds several seeds of it, a folder each.
+    A DIR is one run, or has a folder for each of its seeds.
     """
     from hisa.machine.storage import replace_file
     from hisa.plugins.training.curves import figure, read_runs

@@ -1,4 +1,4 @@
-"""``hisa bench grounding``: how often a grounder finds what descriptions mean."""
+"""``hisa bench grounding``: measures how often a grounder finds the described target."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("suite", type=_PATH)
-@click.option("--grounder", default="elements", metavar="WAY", help="Who is asked; see below.")
+@click.option("--grounder", default="elements", metavar="WAY", help="What to measure; see below.")
 @click.option("--split", type=click.Choice(["train", "held", "all"]), default="all")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
-@click.option("--full-size", is_flag=True, help="Pictures as they are, not as large as in runs.")
-@click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
-@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--full-size", is_flag=True, help="Do not scale pictures down as in runs.")
+@click.option(
+    "--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and totals to FILE."
+)
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="Change one setting.")
 @click.pass_context
 def grounding(
     ctx: click.Context, /, suite: Path, grounder: str, json_file: Path | None, **options: Any
 ) -> None:
-    """Ask a grounder for every thing described in SUITE, and say how often it is right.
+    """Ask a grounder for every target described in SUITE, and print how often it is right.
 
     \b
     hisa bench grounding benchmarks/grounding
@@ -46,23 +48,23 @@ def grounding(
     hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
 
-    SUITE is a folder with screens/ and targets.jsonl, or one of ScreenSpot, ScreenSpot-V2,
-    ScreenSpot-Pro or OSWorld-G as its authors publish it; a list of theirs may be named too. Those
-    have no elements, so that ocr and vision are the ways to measure there.
+    SUITE is a folder with screens/ and targets.jsonl, or ScreenSpot, ScreenSpot-V2, ScreenSpot-Pro
+    or OSWorld-G as their authors publish it, or one of their annotation files. The published ones
+    have no elements, so measure ocr or vision there.
 
     \b
     Ways:
       elements       what runs without a model: accessibility, shapes and OCR (the default)
       ocr            OCR alone: elements are hidden, no shapes
       vision         the model of models.grounder, as in a run
-      cascade        elements, and the model of models.grounder where they are not sure
-      choice         elements, and the planner's model picks from a list where they are not sure
+      cascade        elements, and the model of models.grounder if they are not sure
+      choice         elements, and the planner's model picks from a list if they are not sure
       settings       as the setting grounder.kind says
-      choice:P       the same with a stand-in for the model: it knows the answers and picks
-                     rightly in that part of 1
+      choice:P       choice with a stand-in for the model that knows the answers and picks
+                     correctly with probability P
 
-    Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
-    not on the screen; a refusal is neither. Tune on --split train only.
+    A click on the target is right. A click anywhere else, or any click for a target that is not on
+    the screen, is wrong; a refusal is neither. Tune on --split train only.
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
@@ -76,7 +78,7 @@ def grounding(
     answers: list[Answer] = []
     try:
         asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
-    finally:  # a broken model or Ctrl-C does not take with it what was answered
+    finally:  # answers so far are kept if the model breaks or Ctrl-C is pressed
         if answers:
             _keep(opened_suite.name, grounder, targets, answers, json_file=json_file)
 
@@ -89,7 +91,7 @@ def _keep(
     *,
     json_file: Path | None,
 ) -> None:
-    """Print what the answers add up to, and write the files that were asked for."""
+    """Print the totals of the answers, and write the file if one is wanted."""
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 
     report = build_grounding_report(suite, grounder, answers)
@@ -105,10 +107,10 @@ def _keep(
 def _choose_targets(
     targets: Sequence[Target], split: str, kinds: Sequence[str], limit: int | None
 ) -> list[Target]:
-    """The targets that the options ask for.
+    """Returns the targets that the options select.
 
     Raises:
-        UsageError: none is left, with what there is.
+        UsageError: none matches; the error lists the known kinds and splits.
     """
     from hisa.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""``hisa compile``: a program made of a run, stored once a second run came to the same."""
+"""``hisa compile``: turns a run into a program, stored once a second run confirms it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["compile_program"]
     ),
 )
 @click.argument("run")
-@click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
+@click.option("-o", "--out", metavar="NAME", help="Name of the program (default: the task's).")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
-@click.option("--yes", is_flag=True, help="Take the effects as they were seen, without a question.")
+@click.option("--yes", is_flag=True, help="Accept the observed effects without asking.")
 @click.pass_context
 def compile_program(
     ctx: click.Context,
@@ -34,12 +34,12 @@ def compile_program(
     env: str | None,
     yes: bool,
 ) -> None:
-    """Make a program of RUN, which `hisa replay` does again without a model.
+    """Turn RUN into a program that `hisa replay` replays without a model.
 
-    The program says what each act was done to, in words that are found again on another screen,
-    and what it changed. It is stored only after a second run on a clean machine came to the same
-    end: by the task's check, or, where it has none, by what became of files and settings, which is
-    shown and asked about. Effects that came only once are left out.
+    The program describes the target of each action in words that can be found on another screen,
+    and what the action changed. It is stored only after a second run on a clean machine reached
+    the same end: by the task's check or, without one, by the changed files and settings, which are
+    shown for you to confirm. Effects that were seen in only one of the runs are left out.
     """
     from hisa.config import load
     from hisa.errors import UsageError
@@ -53,10 +53,10 @@ def compile_program(
     first = load_run(run, settings.run.folder)
     name = out or re.sub(r"[^a-z0-9]+", "-", first.manifest.task.id.lower()).strip("-")[:40]
     if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is no name of a program", fix="-o save-a-note")
+        raise UsageError(f"{name!r} is not a program name", fix="-o save-a-note")
     place, part = Path("programs", name), Path("programs", f".{name}.part")
     if place.exists():
-        raise UsageError(f"{place} is there already", fix=f"rm -r {place}, or -o NAME")
+        raise UsageError(f"{place} already exists", fix=f"rm -r {place}, or -o NAME")
     shutil.rmtree(part, ignore_errors=True)
     try:
         program = compile_run(first, name)
@@ -72,10 +72,10 @@ def compile_program(
 
 
 def _ask(lines: list[str]) -> bool:
-    say("The task has no check. After the second run these are other than before it:")
+    say("The task has no check. The second run changed these:")
     for line in lines:
         say(f"  {line}")
-    return click.confirm("Is that what is meant, each time?", err=True)
+    return click.confirm("Should every replay change exactly these?", err=True)
 
 
 def _say_program(place: Path) -> None:

@@ -1,4 +1,4 @@
-"""``hisa record``: a demonstration on a machine, taken over on the live page."""
+"""``hisa record``: records a person who does a task on a machine, on the live page."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = ["record"]
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.pass_context
 def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
-    """Show a task once: what you do on a machine becomes a run, which `hisa compile` takes.
+    """Record yourself doing a task; the recording becomes a run, ready for `hisa compile`.
 
-    TASK is as for `hisa run`: a text that says what you are about to show, or a task file, whose
-    setup is made first. A machine comes up and waits; on the page whose address is printed you take
-    it over, do the task, and give it back. That ends the recording.
+    TASK is as for `hisa run`: a text that says what you are going to show, or a task file, whose
+    setup is made first. A machine starts and waits. Open the printed address, take the machine
+    over, do the task, and give it back: that ends the recording.
 
-    What is typed into password fields is not written down. Ctrl-C keeps what was shown so far.
+    Text typed into password fields is not recorded. Ctrl-C keeps what was recorded so far.
     """
     import hisa
     from hisa.cli.episode import exit_code, score_line
@@ -61,7 +61,7 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
 
 @contextmanager
 def _page(folder: Path, *, opens: bool) -> Iterator[None]:
-    """The live page over a folder of runs, for as long as this lasts; its address is printed."""
+    """Serve the live page of a folder of runs within this context; its address is printed."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "hisa", "serve", "--root", str(folder)]
     server = subprocess.Popen(

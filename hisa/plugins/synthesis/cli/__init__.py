@@ -1,1 +1,1 @@
-"""``hisa explore`` and ``hisa synth``."""
+"""The commands ``hisa explore``, ``hisa synth`` and ``hisa data``."""
