@@ -50,5 +50,5 @@ def with_lists(
     for point, part in load_parts():
         if hasattr(part, "list_things"):
             with plugins.blaming_package("lists", point):
-                things = part.listed(things, observation, parts=parts, drawn=drawn)
+                things = part.list_things(things, observation, parts=parts, drawn=drawn)
     return things
