@@ -41,7 +41,7 @@ def test_later_wins(tmp_path: Path) -> None:
         ("run=3", "run = 3"),
         (
             "models.state.timeout=900",
-            "models.state sets timeout and no model: set models.state.model",
+            "models.state sets timeout but no model: set models.state.model",
         ),
     ],
 )
