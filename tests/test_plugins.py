@@ -245,7 +245,7 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
 ) -> None:
     every = plugins.points
     monkeypatch.setattr(plugins, "points", lambda group: () if group == "hooks" else every(group))
-    with pytest.raises(ConfigError, match=r"brings the hook 'policy'.*policy\.rules needs it"):
+    with pytest.raises(ConfigError, match=r"provides the hook 'policy'.*policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
     names = [name_of(hook) for hook in hooks_of(tmp_path, Events())]
     assert {"policy", "confirm"} <= set(names)
@@ -261,7 +261,7 @@ def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
     monkeypatch.setattr(plugins, "points", lambda group: odd if group == "hooks" else every(group))
     events = Events()
     hooks_of(tmp_path, events, policy={"defaults": "never"}, run={"confirm": "never"})
-    assert any("is no hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
+    assert any("is not a hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
     with pytest.raises(PluginFailed, match=r"is no hisa\.hooks\.Hook; policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
 

@@ -161,7 +161,7 @@ def written_by_an_agent(_: Path) -> Path:
     [
         (lambda folder: folder, "No such file"),
         (folder_in_it, "judge.md is not a file"),
-        (written_by_an_agent, "the commands of an agent may have written it"),
+        (written_by_an_agent, "an agent's commands may have written it"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_named(
