@@ -48,7 +48,7 @@ class Profile(BaseModel):
     top_p: bool = True
     """Whether it takes ``top_p``."""
     both: bool = True
-    """Whether it takes temperature and ``top_p`` together; else ``top_p``, if set, is sent alone."""
+    """Whether temperature and ``top_p`` may be sent together; if not, ``top_p`` is sent alone."""
     seed: bool = True
     """Whether it takes a seed."""
     max_tokens_as: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
