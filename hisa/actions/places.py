@@ -58,7 +58,7 @@ def _with_targets(action: Action, new: Callable[[Target], Target]) -> Action:
 
 
 def points(actions: Iterable[Action]) -> tuple[Point, ...]:
-    """Yields every point, in order of use."""
+    """Returns every point, in order of use."""
     return tuple(t for action in actions for t in _targets(action) if isinstance(t, Point))
 
 

@@ -84,6 +84,13 @@ def cli(
 
     Exit status: 0 done; 1 the task was not done; 2 wrong usage; 3 a machine, a model or
     the task's check is unavailable.
+
+    \f
+    Args:
+        ctx: gets the settings, the file and the assignments for the commands.
+        config: path of the settings file.
+        preset: name of a paper's settings.
+        assignments: ``a.b=c`` texts of --set.
     """
     from pathlib import Path
 

@@ -117,6 +117,13 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
 
     ok: installed or working. NO: missing, and the present settings need it. --: missing, and only
     the named feature needs it. Exit status: 3 if something needed is missing.
+
+    \f
+    Args:
+        settings: the effective settings.
+        env: an environment to check instead of the settings' own.
+        points: also measure how models point and pick.
+        as_json: print JSON.
     """
     machine = settings.environment.model_copy(update={} if env is None else {"kind": env})
     findings = [

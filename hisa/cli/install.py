@@ -29,6 +29,13 @@ def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool
     Python packages are installed with pip or uv into the Python that runs this command; "system"
     and "vm" install Debian or Ubuntu packages, with sudo if needed. Every command is printed
     before it runs.
+
+    \f
+    Args:
+        parts: names of the parts; empty: list them.
+        only_print: print the commands without running them.
+        alone: do not install libraries that a part needs.
+        as_json: print JSON.
     """
     if not parts:
         _list(as_json)

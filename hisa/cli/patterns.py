@@ -113,7 +113,15 @@ def _summarise_use(pattern: Pattern) -> str:
 def list_patterns(
     settings: PatternSettings, domain: str | None, *, everything: bool, as_json: bool
 ) -> None:
-    """List patterns, newest first."""
+    """List patterns, newest first.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        domain: only this domain.
+        everything: include superseded and removed patterns.
+        as_json: print JSON.
+    """
     with closing(open_store(settings)) as store:
         patterns = store.list(domain=domain, status=None if everything else "active")
     if as_json:
@@ -153,6 +161,14 @@ def search(
     A task recalls only patterns of its own domain that are similar enough (patterns.threshold, or
     the embedder's own limit); patterns of one page also need the task to name that page. "yes"
     marks patterns that a task of the pattern's domain would recall.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        text: an instruction, as of a task.
+        domain: only this domain.
+        limit: most patterns to show; None: ``patterns.top``.
+        as_json: print JSON.
     """
     embedder = open_embedder(settings.embedder)
     count = limit or settings.top
@@ -183,7 +199,14 @@ def search(
 @json_option
 @pass_sections("patterns")
 def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
-    """Show every field of one pattern."""
+    """Show every field of one pattern.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        pattern_id: an id, or its first characters.
+        as_json: print JSON.
+    """
     with closing(open_store(settings)) as store:
         pattern = _find(store, pattern_id)
     if as_json:
@@ -204,7 +227,15 @@ def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
 @json_option
 @pass_sections("patterns", "state")
 def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json: bool) -> None:
-    """List the rules that apply in DOMAIN, yours first, and mark those left out of the advice."""
+    """List the rules that apply in DOMAIN, yours first, and mark those left out of the advice.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        state: the section ``state``, for the room of the advice.
+        domain: the domain of the rules.
+        as_json: print JSON.
+    """
     binding_rules = rules_for(open_sops(settings), domain)
     limit = state.advice_tokens
     left_out = render_rules(binding_rules, domain=domain, limit=limit).left_out
@@ -252,6 +283,13 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
 
     Tasks find a pattern by its condition, so give one; for the scope "page" the condition is the
     page's name. Adding the same words again confirms the older pattern.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        lesson: what to do or to avoid.
+        as_json: print JSON.
+        fields: domain, kind, scope and condition of the pattern.
     """
     pattern = build_pattern(lesson, **fields)
     embedder = open_embedder(settings.embedder)
@@ -272,7 +310,14 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
 @click.option("--purge", is_flag=True, help="Delete them for good, from the history too.")
 @pass_sections("patterns")
 def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool) -> None:
-    """Take patterns out of use; "ls --all" still shows them."""
+    """Take patterns out of use; "ls --all" still shows them.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        pattern_ids: ids, or their first characters.
+        purge: delete the patterns from the history too.
+    """
     with closing(open_store(settings)) as store, store.session():
         patterns = [_find(store, pattern_id) for pattern_id in pattern_ids]
         for pattern in patterns:
@@ -288,7 +333,14 @@ def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool)
 @_domain
 @pass_sections("patterns")
 def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
-    """Write all patterns and their history to FILE as JSON Lines ("-": standard output)."""
+    """Write all patterns and their history to FILE as JSON Lines ("-": standard output).
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        file: the file to write; "-": standard output.
+        domain: only this domain.
+    """
     with closing(open_store(settings)) as store:
         lines = list(export_lines(store, domain))
     if str(file) == "-":
@@ -306,6 +358,12 @@ def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
     """Read patterns from FILE ("-": standard input): all of them, or none if a line is wrong.
 
     A pattern whose id is already stored replaces the stored one.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        file: lines of an export.
+        as_json: print JSON.
     """
     embedder = open_embedder(settings.embedder)
     with closing(open_store(settings, embedder)) as store:

@@ -150,6 +150,13 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
 
     Without --model no language model runs: rules follow a task that is written as steps.
     Ctrl-C stops the run and keeps everything; "hisa runs resume ID" continues it.
+
+    \f
+    Args:
+        ctx: has the settings file and the assignments given before the command.
+        task: an instruction, a file, a page's name, or "-".
+        assignments: ``a.b=c`` texts of --set.
+        options: the other options by name.
     """
     from hisa.cli.episode import episode
     from hisa.config import load

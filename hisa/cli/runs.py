@@ -52,7 +52,14 @@ runs.add_command(resume)
 @click.option("--json", "as_json", is_flag=True, help="Print everything in run.json as JSON.")
 @pass_sections("run")
 def list_command(settings: RunSettings, limit: int, as_json: bool) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        limit: most runs to list, the newest first.
+        as_json: print JSON.
+    """
     rows = _rows(settings.folder.expanduser(), limit)
     if as_json:
         print_json([{**manifest.model_dump(), "status": status} for manifest, status in rows])
@@ -91,7 +98,18 @@ def show_command(
     turn: str | None,
     as_json: bool,
 ) -> None:
-    """Show one run: how it ended, its totals and a line per step."""
+    """Show one run: how it ended, its totals and a line per step.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        step: show only this step, in full.
+        events: print the logged events.
+        listed: list the model calls.
+        turn: id of a model call to show in full.
+        as_json: print JSON.
+    """
     from hisa.runs import terminal_view
 
     run = _load(settings, run_id)
@@ -124,7 +142,14 @@ def show_command(
 @json_option
 @pass_sections("run")
 def audit_command(settings: RunSettings, run_id: str, *, as_json: bool) -> None:
-    """Print the policy's decisions in one run: verdict, rule, and who allowed the action."""
+    """Print the policy's decisions in one run: verdict, rule, and who allowed the action.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        as_json: print JSON.
+    """
     from hisa.runs.audit_view import audit_json, audit_lines
 
     run = _load(settings, run_id)
@@ -145,7 +170,15 @@ def audit_command(settings: RunSettings, run_id: str, *, as_json: bool) -> None:
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @pass_sections("run")
 def report_command(settings: RunSettings, run_id: str, output: Path | None, show: bool) -> None:
-    """Write one run as a self-contained HTML page, and print its path."""
+    """Write one run as a self-contained HTML page, and print its path.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        output: file to write; None: report.html in the run folder.
+        show: open the page in the browser.
+    """
     from hisa.runs.report import write_report
 
     run = _load(settings, run_id)
@@ -189,6 +222,15 @@ def export_command(
 
     HiSA's plugins add the formats openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories)
     and osworld (a results folder).
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_ids: names of runs; empty: the latest.
+        every: export every run below the folder of runs.
+        kind: name of the format.
+        output: file or folder to write; None: the format decides.
+        options: --min-score and --whole.
     """
     from hisa.runs.export import export_runs
     from hisa.runs.run_reader import load_run

@@ -42,6 +42,14 @@ def resume(
     \b
     hisa runs resume
     hisa runs resume 20261121-0345 --max-steps 100
+
+    \f
+    Args:
+        settings: the effective settings; only the folder of runs is used.
+        run_id: a run's name, a part of it, or "latest".
+        max_steps: a new step limit.
+        budget_usd: a new budget in US dollars.
+        as_json: print JSON.
     """
     from rich.console import Console
 

@@ -130,10 +130,18 @@ def open_scaling(
     emit: Emit,
     profile: Profile,
 ) -> ScaledPlanner:
-    """Returns the planner, asked up to ``planner.samples`` times a step.
+    """Returns a planner that samples up to ``planner.samples`` replies per step.
+
+    Args:
+        settings: section of the planner.
+        model: settings of the planner's model, for its temperature.
+        planner: the planner to sample from.
+        judge: the judge's model.
+        emit: takes the events of samples and choices.
+        profile: profile of the planner's model.
 
     Raises:
-        ConfigError: it can be asked only once a step, or would always answer the same.
+        ConfigError: the planner can be asked only once per step, or would always reply the same.
     """
     samples = f"planner.samples = {settings.samples}"
     if not isinstance(planner, GlobalPlanner):

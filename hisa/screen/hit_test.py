@@ -69,8 +69,8 @@ def cover_at(element: Element, point: Point, observation: Observation) -> Elemen
     """Returns the element, with a text of its own, that lies over another one; None: there is none.
 
     Args:
-        element: number of the lower element in the look's list.
-        point: a point of it.
+        element: the lower element, of the look's list.
+        point: a point of it, of any space.
         observation: the look.
     """
     elements = observation.elements or ()
