@@ -60,7 +60,7 @@ def test_a_guest_that_dies_while_it_is_scored_is_scored_alone_when_the_run_goes_
         guest._faults.clear()
         command = hisa(tmp_path)
         output = command.run("runs", "resume", run.id)
-        assert "only to be scored after step 4" in output
+        assert "only scoring after step 4" in output
     again = load_run(run.folder)
     assert (again.status, again.score, again.last_step) == ("succeeded", 1.0, 4)
     planned = [event for event in again.events if isinstance(event, Planned)]
@@ -132,7 +132,7 @@ def test_a_refused_run_says_that_its_folder_is_gone(tmp_path: Path) -> None:
             "run", 'Click the "OK" button.', "--env", f"guest={guest.url}", *words, *SETTLE
         )
     assert code == 2, errors
-    assert "the run was refused before its first step and is not kept" in text
+    assert "the run was refused before its first step, and was not kept" in text
     assert re.findall(r"\d{8}-\d{6}", text + errors) == [], "no name that leads nowhere"
     assert not (tmp_path / "runs").exists()
 
