@@ -1,12 +1,12 @@
-"""An agent, composed: `Agent` from names or objects, `run` and `run_sync` on top of it.
+"""The Python API: `Agent`, composed from names or objects, with `run` and `run_sync` on top.
 
 ::
 
     agent = hisa.Agent(model="gpt-5", tools=[lookup_price], environment="desktop")
     result = agent.run_sync("Order the cheapest lamp.")
 
-Progress goes to the logger "hisa", which says nothing until logging is configured: what a step did
-and how a run ended at INFO, what broke at WARNING, every event at DEBUG.
+Progress goes to the logger "hisa", which is silent until logging is configured: step lines and the
+end of a run at INFO, failures at WARNING, every event at DEBUG.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ _WIDTH = 400
 
 @dataclass(frozen=True)
 class RunResult(Result):
-    """How a run ended, and where it lies."""
+    """How a run ended, and its folder."""
 
     folder: Path = Path()
-    """The run folder; `load_run` reads it, ``hisa runs resume`` goes on with it."""
+    """The run folder; `load_run` reads it, ``hisa runs resume`` continues it."""
 
 
 class Agent:
-    """Does tasks on a computer. Every part has a default; each may be a name or an object.
+    """Does tasks on a computer. Every part has a default, and may be a name or an object.
 
     Args:
         model: a name, as for ``--model``; a `hisa.protocols.Model`; an async function from a
@@ -96,16 +96,18 @@ class Agent:
         environment: a started `hisa.protocols.Environment`, which is left open; a kind, as for
             ``--env``; or an async function that returns a started one, called once for each run.
         memory: a `hisa.state.base.Memory`; "off"; or the folder or the URL of a pattern database.
-        hooks: `hisa.hooks.Hook` objects; they come before all others, in their order.
-        settings: None: as on the command line, from ``hisa.toml`` and HISA_* variables.
-        ask: asks a person before each act, where the settings want one, and about what the maker
-            of a computer-use model wants confirmed.
+        hooks: `hisa.hooks.Hook` objects; they come before all others, in this order.
+        settings: the settings; None: as on the command line, from ``hisa.toml`` and HISA_*
+            variables.
+        ask: asks a person before each action, if the settings want it, and about what the maker of
+            a computer-use model wants confirmed.
         inquire: asks a person what the agent wants to know; see `hisa.tools.person`.
-        on_event: called with each event of a run as it is written; what it raises ends the run.
-        progress: called with a role and how far the answer of its model is.
+        on_event: called with each event of a run as it is written; an exception in it ends the
+            run.
+        progress: called with a role and the progress of its model's reply.
 
     Raises:
-        UsageError: an argument that is none of these; it names the argument and what it may be.
+        UsageError: an argument has none of these types; the error names it and what it may be.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class Agent:
         require_list("tools", tools, "functions, tools and names of installed tools")
         for number, hook in enumerate(hooks):
             if not isinstance(hook, Hook):
-                raise UsageError(f"hooks[{number}] = {hook!r} is no hisa.hooks.Hook")
+                raise UsageError(f"hooks[{number}] = {hook!r} is not a hisa.hooks.Hook")
         names = {k: str(v) for k, v in objects.items() if isinstance(v, str | Path)}
         own_kit, allowed = own_tools(tools)
         models, model_names = own_models(model)
@@ -160,32 +162,33 @@ class Agent:
         self._environment = environment
 
     async def run(self, task: Task | str | Path) -> RunResult:
-        """Do a task, in a new run folder.
+        """Do a task in a new run folder.
 
-        Cancelling it ends the run as "stopped", with a result; ``hisa runs resume`` goes on.
+        Cancelling it ends the run as "stopped", with a result; ``hisa runs resume`` continues it.
 
         Args:
-            task: a task; a text as for ``hisa run``: an instruction, a task file that is there, or
-                the name of a benchmark's task; or the `Path` of a task file.
+            task: a task; a text as for ``hisa run``: an instruction, an existing task file, or the
+                name of a benchmark's task; or the `Path` of a task file.
 
         Returns:
-            Ending, score and folder, after the run was learned from.
+            The exit status, score and folder, once HiSA has learned from the run.
 
         Raises:
-            OperatorError: the run cannot be made here; ``fix`` is the command that helps. Where
-                no step was done the folder is gone again.
+            OperatorError: the run is not possible here; ``fix`` is the command that helps. If no
+                step was done, the folder is removed.
             Exception: a defect of HiSA or of a plug-in; the log has it.
         """
         return await self._run(task, ())
 
     def run_sync(self, task: Task | str | Path) -> RunResult:
-        """`run`, waited for; Ctrl-C ends the run as "stopped".
+        """`run`, but blocking; Ctrl-C ends the run as "stopped".
 
-        Where an event loop runs already, as in a notebook, the run has a thread with a loop of its
-        own, and ``on_event``, ``ask`` and hooks are called there.
+        If an event loop is already running, as in a notebook, the run gets a thread with its own
+        loop, and ``on_event``, ``ask`` and hooks are called there.
 
         Raises:
-            UsageError: a started desktop or guest where a loop runs; ``await agent.run(…)`` there.
+            UsageError: the environment is a started desktop or guest and an event loop is running;
+                use ``await agent.run(…)``.
             OperatorError, Exception: see `run`.
         """
         work = self.run(task)
@@ -196,8 +199,8 @@ class Agent:
         if self._holds_connections():
             work.close()
             raise UsageError(
-                "run_sync cannot use a started guest where an event loop runs: its connections "
-                "belong to that loop",
+                "run_sync cannot use a started guest while an event loop is running: its "
+                "connections belong to that loop",
                 fix="await agent.run(…)",
             )
         return run_in_thread(work)
@@ -231,12 +234,12 @@ class Agent:
         so_far: ResumePoint | None = None,
         listeners: Sequence[Listener] = (),
     ) -> AsyncIterator[Loop]:
-        """The loop of one run, opened and closed here: for those who keep the log themselves.
+        """Open the loop of one run, and close it at the end; for callers that keep the log.
 
         Args:
-            task: for the log's first event.
+            task: named in the log's first event.
             log: an open run log.
-            so_far: how far the run is, where it goes on.
+            so_far: the checkpoint of a resumed run.
             listeners: called with each event, after the agent's own.
 
         Raises:
@@ -260,7 +263,7 @@ class Agent:
         chosen = task if isinstance(task, Task) else _task(task, seed)
         check_possible(chosen, settings.tasks)
         if self._parts.environment is None:
-            open_environment(settings.environment)  # refuses what can be seen to be wrong
+            open_environment(settings.environment)  # refuses wrong settings early
         if not self._parts.models:
             require_models(settings.models, settings.planner)
         recorded = settings.model_dump(mode="json")
@@ -282,20 +285,20 @@ async def run(task: Task | str | Path, **parts: Any) -> RunResult:
 
 
 def run_sync(task: Task | str | Path, **parts: Any) -> RunResult:
-    """`run`, waited for; see `Agent.run_sync`."""
+    """`run`, but blocking; see `Agent.run_sync`."""
     return Agent(**parts).run_sync(task)
 
 
 @contextmanager
 def unless_refused(log: RunLog) -> Iterator[None]:
-    """Remove the folder of a run that ended by wrong usage before its first step."""
+    """Remove the run folder if wrong usage or settings ended the run before its first step."""
     try:
         yield
     except (UsageError, ConfigError, StoreError):
         if log.manifest.totals.steps == 0:
             shutil.rmtree(log.folder, ignore_errors=True)
             with suppress(OSError):
-                log.folder.parent.rmdir()  # only where it is empty
+                log.folder.parent.rmdir()  # succeeds only if it is empty
         raise
 
 
@@ -313,7 +316,7 @@ def _task(task: str | Path, seed: int) -> Task:
 def _opener(
     environment: Environment | Callable[[], Awaitable[Environment]] | str | None,
 ) -> Callable[[], Awaitable[Environment]] | None:
-    """Returns what opens the machine of a run; None: the settings name it."""
+    """Returns a function that opens the machine of a run; None: the settings name it."""
     if environment is None or isinstance(environment, str):
         return None
     if not hasattr(environment, "observe"):
@@ -326,7 +329,7 @@ def _opener(
 
 
 class _Once:
-    """A listener that is not called again once it raised, so that the run can have its end."""
+    """A listener that is not called again after it raised, so that the run can record its end."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener: Listener | None = listener
@@ -339,7 +342,7 @@ class _Once:
 
 
 def _log_event(event: Event) -> None:
-    """Tell the logger; what a model or a screen wrote steers no terminal."""
+    """Log an event; text of a model or a screen cannot steer the terminal."""
     match event:
         case RunStarted():
             _LOGGER.info("run: %s", safe_line(event.instruction, _WIDTH))

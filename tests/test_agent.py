@@ -329,7 +329,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
     ({"tools": "calc_*"}, "tools='calc_.*' is not allowed; it may be a list of functions"),
     ({"tools": lookup_price}, "tools=.*is not allowed; it may be a list of functions"),
     ({"hooks": OneAction()}, "hooks=.*is not allowed; it may be a list of hisa.hooks.Hook"),
-    ({"hooks": [3]}, r"hooks\[0\] = 3 is no hisa.hooks.Hook"),
+    ({"hooks": [3]}, r"hooks\[0\] = 3 is not a hisa.hooks.Hook"),
 )
 
 
@@ -378,5 +378,5 @@ def test_a_machine_with_connections_is_not_used_in_another_loop(tmp_path: Path) 
     async def within() -> None:
         agent.run_sync("Go.")
 
-    with pytest.raises(UsageError, match="where an event loop runs"):
+    with pytest.raises(UsageError, match="while an event loop is running"):
         asyncio.run(within())

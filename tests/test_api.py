@@ -168,7 +168,7 @@ async def test_run_sync_raises_there_what_the_run_raises(tmp_path: Path) -> None
 
 
 async def test_run_sync_refuses_a_started_guest_where_a_loop_runs(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="where an event loop runs") as refused:
+    with pytest.raises(UsageError, match="while an event loop is running") as refused:
         hisa.run_sync("Go.", environment=RemoteEnvironment("http://127.0.0.1:1"))
     assert "await agent.run" in refused.value.fix
 

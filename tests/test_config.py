@@ -41,7 +41,7 @@ def test_later_wins(tmp_path: Path) -> None:
         ("run=3", "run = 3"),
         (
             "models.state.timeout=900",
-            "models.state sets timeout and no model: set models.state.model",
+            "models.state sets timeout but no model: set models.state.model",
         ),
     ],
 )
@@ -73,7 +73,7 @@ def test_a_bad_file_leaves_the_command_that_lists_settings_usable(
         assert listed.exit_code == 2
         assert "max_steps" in listed.stdout
         assert listed.stderr.startswith(f"hisa: {caught.value}")
-        assert "these are the defaults" in listed.stderr
+        assert "printed the defaults instead" in listed.stderr
     assert CliRunner().invoke(cli, ["settings"]).exit_code == 0
     with pytest.raises(ConfigError):
         CliRunner().invoke(cli, ["--config", str(file), "doctor"], catch_exceptions=False)

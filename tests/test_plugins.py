@@ -245,7 +245,7 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
 ) -> None:
     every = plugins.points
     monkeypatch.setattr(plugins, "points", lambda group: () if group == "hooks" else every(group))
-    with pytest.raises(ConfigError, match=r"brings the hook 'policy'.*policy\.rules needs it"):
+    with pytest.raises(ConfigError, match=r"provides the hook 'policy'.*policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
     names = [name_of(hook) for hook in hooks_of(tmp_path, Events())]
     assert {"policy", "confirm"} <= set(names)
@@ -261,7 +261,7 @@ def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
     monkeypatch.setattr(plugins, "points", lambda group: odd if group == "hooks" else every(group))
     events = Events()
     hooks_of(tmp_path, events, policy={"defaults": "never"}, run={"confirm": "never"})
-    assert any("is no hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
+    assert any("is not a hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
     with pytest.raises(PluginFailed, match=r"is no hisa\.hooks\.Hook; policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
 
@@ -364,7 +364,7 @@ def test_several_attempts_are_refused_where_what_comes_up_keeps_what_they_do(
         "environment": {"kind": "kept_form"},
     }
     task = task_from_text('Click the "Save" button.', domain="")
-    with pytest.raises(UsageError, match=r"'kept_form' keeps what an attempt does"):
+    with pytest.raises(UsageError, match=r"'kept_form' keeps what an attempt changes"):
         best_of(Settings.model_validate(tree), task, 2, as_json=True, report=False)
     assert not list(tmp_path.rglob("*.json")), "neither a run nor a record is left"
 
@@ -417,7 +417,7 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     assert point.desktop == {"run": result.folder.name}
     with RunLog.reopen(result.folder) as log:
         environment, method, why = await reattach_or_replay(settings, log, point)
-        assert (method, why) == ("replayed", f"1 acts, because parked form of {log.id} is gone")
+        assert (method, why) == ("replayed", f"1 actions, because parked form of {log.id} is gone")
         assert isinstance(parked, Detachable)
         await parked.detach()
         environment, method, _ = await reattach_or_replay(settings, log, point)
@@ -609,11 +609,11 @@ def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outsid
     page = " ".join(listed.stdout.split()).replace("- ", "-")  # lines end at hyphens too
     assert listed.returncode == 0
     assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-broken'" in page
-    assert "command 'no_command' of package 'hisa-example-broken': function: wanted is a" in page
+    assert "command 'no_command' of package 'hisa-example-broken' is a function, but" in page
     for name, reason in {
         "broken_command": "ImportError: this plug-in needs a library",
         "absent_command": "ModuleNotFoundError: No module named 'hisa_example_commands.absent'",
-        "no_command": "function: wanted is a click.Command",
+        "no_command": "is a function, but must be a click.Command",
     }.items():
         ran = hisa(tmp_path, outside, name)
         first, *rest = ran.stderr.splitlines()

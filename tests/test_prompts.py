@@ -161,7 +161,7 @@ def written_by_an_agent(_: Path) -> Path:
     [
         (lambda folder: folder, "No such file"),
         (folder_in_it, "judge.md is not a file"),
-        (written_by_an_agent, "the commands of an agent may have written it"),
+        (written_by_an_agent, "an agent's commands may have written it"),
     ],
 )
 def test_a_folder_that_cannot_be_used_is_named(
@@ -192,7 +192,7 @@ def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     ships, same, differs = prompts(settings)
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("best_run.md", "judge.md")
-    assert "as it ships" in same.detail
+    assert "same as shipped" in same.detail
     assert "tokens more than the one that ships" in differs.detail
     write_prompt(tmp_path, "plan.md", "x")
     _, refused = prompts(settings)

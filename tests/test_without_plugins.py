@@ -94,7 +94,7 @@ def test_run_without_the_guard_of_acts_ends_before_its_first_step(tmp_path: Path
     (tmp_path / "name.yaml").write_text(TASK, "utf-8")
     ran = alone(tmp_path, "-c", SCRIPT.replace('{"guards": False}', "{}"))
     assert "no installed package" in ran.stderr or "hisa-agent" in ran.stderr
-    assert "planner.guards needs it, so nothing was begun" in ran.stderr
+    assert "planner.guards needs it, so nothing was started" in ran.stderr
 
 
 def test_the_pattern_store_is_read_and_written(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a planner calls for and what came of it: records without behaviour."""
+"""A planner's calls and their outcomes: records without behaviour."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ToolCall:
     following: tuple[ToolCall, ...] = ()
     """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
     note: str | None = None
-    """What is to be kept for later; None: nothing new, empty: nothing any more."""
+    """The note to keep for later steps; None: unchanged, empty: drop it."""
     by_program: bool = False
     """Whether a stored program makes it: its places are pixels of the picture, which are known,
     and no model writes of it."""
@@ -51,7 +51,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a description was found."""
+    """The place at which a description was found."""
 
     description: str
     point: Point
@@ -86,7 +86,7 @@ class GroundedCall:
     actions: tuple[Action, ...] = ()
     places: tuple[Place, ...] = ()
     following: tuple[GroundedCall, ...] = ()
-    """Those of ``call.following`` up to the first one whose target was not found."""
+    """The calls of ``call.following`` before the first one whose target was not found."""
     precondition: ScreenPrecondition | None = None
     """What must still be as it was when it is done; None: nothing is asked."""
     target_look: Observation | None = field(default=None, compare=False, repr=False)
@@ -94,7 +94,10 @@ class GroundedCall:
     next_moves: tuple[Action, ...] = field(default=(), compare=False, repr=False)
     """Where the pointer goes afterwards: to what is pressed next."""
     missing_reason: str = ""
-    """Why the next of ``call.following`` is not among ``following``; empty where all are."""
+    """Why the first call missing from ``following`` is missing; empty if none is.
+
+    Example: ``call.following`` has three calls, and the target of the second was not found.
+    """
 
     @property
     def sequence(self) -> tuple[GroundedCall, ...]:
@@ -144,7 +147,7 @@ class Outcome:
     refused: bool = False
     """Whether the policy or a person did not allow it: its place is not told in the history."""
     stopped: str = ""
-    """Why the rest of a sequence was not made; empty where all of it was."""
+    """Why the rest of a sequence was not done; empty if all of it was."""
 
 
 @dataclass(frozen=True, slots=True)

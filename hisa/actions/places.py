@@ -58,18 +58,18 @@ def _with_targets(action: Action, new: Callable[[Target], Target]) -> Action:
 
 
 def points(actions: Iterable[Action]) -> tuple[Point, ...]:
-    """Every point, in order of use."""
+    """Returns every point, in order of use."""
     return tuple(t for action in actions for t in _targets(action) if isinstance(t, Point))
 
 
 def slots(actions: Iterable[Action]) -> tuple[int, ...]:
-    """The distinct slots still to be filled, in rising order."""
+    """Returns the distinct slots still to be filled, in rising order."""
     indices = {t.index for action in actions for t in _targets(action) if isinstance(t, Slot)}
     return tuple(sorted(indices))
 
 
 def fill(actions: Iterable[Action], places: Mapping[int, Point]) -> tuple[Action, ...]:
-    """The actions with every slot replaced by its point.
+    """Returns the actions with every slot replaced by its point.
 
     Raises:
         KeyError: a slot has no point.
@@ -81,7 +81,7 @@ def fill(actions: Iterable[Action], places: Mapping[int, Point]) -> tuple[Action
 
 
 def map_points(actions: Iterable[Action], new: Callable[[Point], Point]) -> tuple[Action, ...]:
-    """The actions with every point replaced; slots stay."""
+    """Returns the actions with every point replaced; slots are kept."""
     return tuple(
         _with_targets(action, lambda t: t if isinstance(t, Slot) else new(t)) for action in actions
     )
@@ -90,5 +90,12 @@ def map_points(actions: Iterable[Action], new: Callable[[Point], Point]) -> tupl
 def to_space(
     actions: Iterable[Action], to: Space, *, screen: Size, image: Size
 ) -> tuple[Action, ...]:
-    """The actions with every point in another space; slots stay."""
+    """Returns the actions with every point in another space; slots are kept.
+
+    Args:
+        actions: the actions.
+        to: the space of the result: "screen", "image" or "unit".
+        screen: size of the desktop in physical pixels.
+        image: size of the picture that models see.
+    """
     return map_points(actions, lambda at: convert(at, to, screen=screen, image=image))

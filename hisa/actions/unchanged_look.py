@@ -1,8 +1,8 @@
-"""Whether the screen still shows what an act was decided on, by a picture taken right before it.
+"""Checks, on a picture taken just before an action, that the screen is still as it was.
 
-For machines that cannot compare by themselves, and for things that only lit up under the pointer.
-What comes between that picture and the act is not seen; `benchmarks.act_delay` measures how long
-that is.
+For machines that cannot compare by themselves, and for controls that only light up under the
+pointer. A change between that picture and the action is missed; `benchmarks.act_delay` measures
+this gap.
 """
 
 from __future__ import annotations
@@ -80,11 +80,17 @@ def lit_boxes(
     moved: int = 0,
     at: Point | None = None,
 ) -> Iterator[BoundingBox]:
-    """Yields those of some boxes, with a ring and in image space, on which the same is drawn.
+    """Yields the boxes in which the same drawing is still shown, grown by a ring, in image space.
 
-    Its colour and its border may be others, and it may have moved by so many pixels, as what is
-    drawn on a button that is pressed. ``at`` is where it is pressed, in image space, if that is
-    known: what covers a blank margin elsewhere, as a tool tip does, is no part of it.
+    Colour and border may differ, because a control lights up under the pointer.
+
+    Args:
+        boxes: boxes of the controls.
+        before: the look on which the action was decided.
+        now: the look just before the action.
+        moved: most pixels by which a drawing may have moved, as on a pressed button.
+        at: where the control is pressed, in image space, if known: something that covers a blank
+            margin elsewhere, such as a tool tip, is ignored.
     """
     by = sorted(range(-moved, moved + 1), key=abs)
     for box in (now.convert_box(source_box, "image") for source_box in boxes):

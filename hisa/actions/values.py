@@ -1,4 +1,4 @@
-"""Checks on values that came from outside: each returns the clean value or refuses it."""
+"""Checks on values from outside: each function returns the clean value or refuses it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,17 @@ MAX_ACTIONS = 200
 
 
 def number(value: object, name: str, low: float, high: float) -> float:
-    """A finite number from ``low`` to ``high``; a bool is not one."""
+    """Check a finite number; a bool is not one.
+
+    Args:
+        value: the value from outside.
+        name: its name, for the error.
+        low: smallest allowed number.
+        high: largest allowed number.
+
+    Raises:
+        ActionRefused: the value is no such number.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ActionRefused(f"{name} must be a plain number, not {show_value(value)}")
     # An integer may be too long for a float or for printing: compare before either.
@@ -86,7 +96,17 @@ def number(value: object, name: str, low: float, high: float) -> float:
 
 
 def integer(value: object, name: str, low: int, high: int) -> int:
-    """A whole number from ``low`` to ``high``, also when written as 3.0."""
+    """Check a whole number, which may be written as 3.0.
+
+    Args:
+        value: the value from outside.
+        name: its name, for the error.
+        low: smallest allowed number.
+        high: largest allowed number.
+
+    Raises:
+        ActionRefused: the value is no such number.
+    """
     checked = number(value, name, low, high)
     if checked != math.floor(checked):
         raise ActionRefused(f"{name} must be a whole number, not {checked:g}")

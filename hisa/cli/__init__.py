@@ -2,7 +2,7 @@
 
 A command reads its options, calls the rooms below and prints; what it prints passes `out.py`, so
 that no text of a model or a screen steers the terminal. Start with `run.py` and `episode.py`, one
-run from the terminal's side; `doctor.py` says what works here.
+run from the terminal's side; `doctor.py` checks what works on this machine.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ __all__ = ["cli", "main"]
 _OWN = {
     "run": Command("hisa.cli.run:run", "Run an agent on a task."),
     "runs": Command("hisa.cli.runs:runs", "List, show, report, export and resume runs."),
-    "patterns": Command("hisa.cli.patterns:patterns", "Look into and edit what was learned."),
+    "patterns": Command("hisa.cli.patterns:patterns", "Inspect and edit learned patterns."),
     "tools": Command("hisa.cli.tools:tools", "List and show the tools a planner may call."),
-    "install": Command("hisa.cli.install:install", "Install a part that need not be here."),
-    "settings": Command("hisa.cli.settings:show_settings", "Print every setting as it is here."),
+    "install": Command("hisa.cli.install:install", "Install an optional part."),
+    "settings": Command("hisa.cli.settings:show_settings", "Print every setting and its value."),
     "doctor": Command(
-        "hisa.cli.doctor:doctor", "Say what works here, and the command that fixes it."
+        "hisa.cli.doctor:doctor",
+        "Check what works on this machine and print the commands that fix the rest.",
     ),
 }
 
@@ -47,25 +48,25 @@ _OF_A_PLACE = frozenset(
     {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
     | {errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP}
 )
-"""What is wrong with a folder or file that a person named, whichever command writes there; a file
-that is not there may be a defect."""
+"""Errors that mean that a named folder or file cannot be used, whichever command writes there. A
+missing file is not among them, because it may be a defect of HiSA."""
 
 
 class _Refused(SimpleNamespace):
-    """Settings that cannot be read, where help is asked for: who asks for one gets the error."""
+    """Stands in for unreadable settings while help is printed; reading one raises the error."""
 
     def __getattr__(self, name: str) -> Any:
         raise self.error
 
 
 @click.group(cls=OpenGroup, own=_OWN, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--config", type=click.Path(), help="Settings file; by default ./hisa.toml.")
+@click.option("--config", type=click.Path(), help="Settings file (default: ./hisa.toml).")
 @click.option(
     "--set",
     "assignments",
     multiple=True,
     metavar="A.B=C",
-    help="One setting, as in --set state.refine_every=3; may be given again.",
+    help="Change one setting, as in --set state.refine_every=3; repeatable.",
 )
 @click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version)
@@ -82,7 +83,14 @@ def cli(
     hisa doctor
 
     Exit status: 0 done; 1 the task was not done; 2 wrong usage; 3 a machine, a model or
-    the check of a task is unavailable.
+    the task's check is unavailable.
+
+    \f
+    Args:
+        ctx: gets the settings, the file and the assignments for the commands.
+        config: path of the settings file.
+        preset: name of a paper's settings.
+        assignments: ``a.b=c`` texts of --set.
     """
     from pathlib import Path
 
@@ -105,7 +113,7 @@ def cli(
 
 
 def _say_defect() -> NoReturn:
-    """Print the traceback of the present error, and end."""
+    """Print the traceback of the current error and exit."""
     import traceback
 
     from hisa.cli.out import say_error
@@ -115,7 +123,7 @@ def _say_defect() -> NoReturn:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The console script: prints one line for an operator's error, and ends with its exit code."""
+    """Run the command line: prints one line for an operator's error and exits with its code."""
     from hisa.errors import OperatorError, PluginFailed
 
     for stream in (sys.stdout, sys.stderr):
@@ -146,7 +154,7 @@ def main(arguments: list[str] | None = None) -> None:
         if error.filename is None or error.errno not in _OF_A_PLACE:
             _say_defect()
         say_error(f"hisa: {os.fsdecode(error.filename)}: {error.strerror}")
-        say_error("  try: name another place, or make room and change its owner or mode there")
+        say_error("  try: name another path, or free space there, or change its owner or mode")
         sys.exit(2)
     except Exception as error:  # noqa: BLE001 - a defect; its traceback may quote a model
         from hisa.cli.out import say_error

@@ -1,4 +1,4 @@
-"""The question to a person at the terminal, and what was answered."""
+"""Asks a person at the terminal, and reads the answer."""
 
 from __future__ import annotations
 
@@ -38,13 +38,15 @@ _ANSWERS: dict[str, Answer] = {
 _PROMPT = "o: once, a: always for this kind, s: stop the run, Enter: refuse, or a word to the agent"
 _EACH_PROMPT = _PROMPT.replace("a: always for this kind, ", "")
 _PAGED_LINES = 40
-"""More than most terminals show at once: what scrolled away was not seen."""
+"""Longer questions go through a pager: most terminals show fewer lines, and what has scrolled away
+was not read."""
 
 
 def format_question(question: Question) -> str:
-    """The whole question; each line of what is asked for is marked, so that it cannot pose as ours.
+    """Returns the whole question, each line of the agent's text marked as the agent's.
 
-    Nothing is left out, and what steers a terminal or has no visible form is shown as its number.
+    Nothing is left out. Characters that steer a terminal, or that are invisible, are shown as
+    numbers.
     """
     lines = safe_text(question.subject).replace("\t", "\\t").split("\n")
     marked = "\n".join(f"  | {line}" for line in lines)
@@ -52,18 +54,21 @@ def format_question(question: Question) -> str:
 
 
 def read_answer(text: str) -> Answer:
-    """Parse a typed answer; any other words are a refusal, and are passed on to the agent."""
+    """Parse a typed answer; any other words refuse, and are passed on to the agent."""
     word = text.strip()
     return _ANSWERS.get(word.lower(), Answer("refuse", word))
 
 
 def person(settings: RunSettings) -> Ask | None:
-    """Asks the person at the terminal; None where there is none, or ``run.confirm`` is "never"."""
+    """Returns what asks the person at the terminal.
+
+    None if standard input is no terminal, or ``run.confirm`` is "never".
+    """
     return terminal_ask if settings.confirm != "never" and sys.stdin.isatty() else None
 
 
 async def terminal_ask(question: Question) -> Answer:
-    """Ask a person at the terminal; the screen of the agent goes on meanwhile."""
+    """Ask a person at the terminal without blocking the event loop."""
     return await asyncio.to_thread(_ask, question)
 
 
@@ -72,7 +77,7 @@ def _ask(question: Question) -> Answer:
     if text.count("\n") > _PAGED_LINES and sys.stderr.isatty():
         click.echo_via_pager(text)
     click.echo(f"\n{text}", err=True)
-    if sys.stdin.isatty():  # what was typed before the question stood there is no answer to it
+    if sys.stdin.isatty():  # what was typed before the question appeared does not answer it
         termios.tcflush(sys.stdin, termios.TCIFLUSH)
     try:
         prompt = _EACH_PROMPT if question.action == "safety" else _PROMPT
@@ -83,7 +88,7 @@ def _ask(question: Question) -> Answer:
 
 
 def inquirer() -> Inquire | None:
-    """Asks the person at the terminal what the agent wants to know; None where there is none."""
+    """Returns what puts the agent's questions to the person at the terminal; None without one."""
     return _terminal_inquire if sys.stdin.isatty() else None
 
 
@@ -92,7 +97,7 @@ async def _terminal_inquire(inquiry: Inquiry) -> str | None:
 
 
 def ask_in_words(inquiry: Inquiry) -> str | None:
-    """Put the question, and read lines until one is an answer or time is up."""
+    """Ask, and read lines until one is an answer or the time is up."""
     termios.tcflush(sys.stdin, termios.TCIFLUSH)
     click.echo(f"\n{_format_inquiry(inquiry)}", err=True)
     deadline = time.monotonic() + inquiry.seconds
@@ -105,7 +110,9 @@ def ask_in_words(inquiry: Inquiry) -> str | None:
         answer = read_choice(line, inquiry)
         if answer is not None:
             return answer
-        click.echo(f"  a number from 1 to {len(inquiry.choices)}, or one of these words", err=True)
+        click.echo(
+            f"  type a number from 1 to {len(inquiry.choices)}, or one of the choices", err=True
+        )
     click.echo("  nobody answered in time", err=True)
     return None
 
@@ -117,7 +124,7 @@ def _format_inquiry(inquiry: Inquiry) -> str:
     lines += [f"  {n}) {safe_text(text)}" for n, text in enumerate(inquiry.choices, 1)]
     within = f"within {inquiry.seconds:g} s"
     if hands:
-        lines.append(f"Enter, or a word to the agent, when you are done ({within})")
+        lines.append(f"When you are done, press Enter or type a word to the agent ({within})")
     else:
         default = f"; Enter: {safe_text(inquiry.default)}" if inquiry.default else ""
         lines.append(f"Your answer ({within}{default}):")
@@ -125,7 +132,7 @@ def _format_inquiry(inquiry: Inquiry) -> str:
 
 
 def read_choice(line: str, inquiry: Inquiry) -> str | None:
-    """Returns the answer that a typed line is; None where it is none of the choices."""
+    """Returns the answer in a typed line; None if it is none of the choices."""
     answer = line.strip()
     if not answer and inquiry.kind == "question":
         return inquiry.default or None

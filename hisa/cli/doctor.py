@@ -1,4 +1,4 @@
-"""``hisa doctor``: what works here, what does not, and the command that fixes it."""
+"""``hisa doctor``: checks this machine and prints the commands that fix what is missing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _check_tools() -> Iterator[Finding]:
 
 
 def _check_plugins() -> Iterator[Finding]:
-    """Yields a finding for each plug-in but tools, after loading it; of ours where it fails."""
+    """Load every plug-in but tools; yields a finding for each failure and each foreign package."""
     for group in ENTRY_POINT_GROUPS[1:]:
         for point in entry_points(group):
             try:
@@ -48,23 +48,23 @@ def _check_plugins() -> Iterator[Finding]:
                 yield Finding(group, point.name, False, False, str(error), fix)
             else:
                 if not is_ours(point):
-                    yield Finding(group, point.name, True, False, f"of package {source(point)}")
+                    yield Finding(group, point.name, True, False, f"from package {source(point)}")
 
 
 def _hooks(settings: Settings) -> Iterator[Finding]:
-    """Yields the order of hooks, and those that the settings need and that nobody brings."""
+    """Yields the order of the hooks, and a finding for each needed hook that is not installed."""
     from hisa.wiring.hook_list import NEEDED, hook_names, may_need
 
     names = hook_names()
     yield Finding("hooks", "order", True, False, ", ".join(("those given in Python", *names)))
     for name in NEEDED:
         if name not in names and may_need(name, settings):
-            lacking = "no installed package brings it, and a run that needs it does not begin"
+            lacking = "no installed package provides it; runs that need it do not start"
             yield Finding("hooks", name, False, True, lacking, "pip install --upgrade hisa-agent")
 
 
 def _models_here(settings: ModelsSettings) -> Iterator[Finding]:
-    """Yields what a package that runs models on this machine says of them."""
+    """Yields the findings of the package that runs models on this machine, if installed."""
     point = plugins.find("commands", "doctor.models")
     if point is not None and not plugins.is_left_out(point):
         yield from load("commands", point)(settings)
@@ -101,22 +101,29 @@ def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
 
 
 @click.command()
-@click.option("--env", metavar="KIND", help="Also ask what answers at guest=http://HOST:PORT.")
+@click.option("--env", metavar="KIND", help="Also query the guest at guest=http://HOST:PORT.")
 @click.option("--grounder", "points", is_flag=True, help="Also measure how models point and pick.")
 @json_option
 @click.pass_obj
 def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> int:
-    """Say what works here, what does not, and the command that fixes it.
+    """Check what works on this machine and print the commands that fix the rest.
 
     \b
     hisa doctor
     hisa doctor --env guest=http://10.0.0.5:5000
-    hisa doctor --grounder  # once for a model that nobody knows: 30 short requests
+    hisa doctor --grounder  # once for a model without a profile: 30 short requests
     hisa --set models.grounder.model=GTA1-7B doctor --grounder
-    hisa --set prompts.folder=DIR doctor  # which of your own prompts take the place of ours
+    hisa --set prompts.folder=DIR doctor  # which of your own prompts replace ours
 
-    ok: it is here. NO: it is not, and the present settings need it. --: it is not, and only what
-    it is named after needs it. Ends with 3 where something is needed and missing.
+    ok: installed or working. NO: missing, and the present settings need it. --: missing, and only
+    the named feature needs it. Exit status: 3 if something needed is missing.
+
+    \f
+    Args:
+        settings: the effective settings.
+        env: an environment to check instead of the settings' own.
+        points: also measure how models point and pick.
+        as_json: print JSON.
     """
     machine = settings.environment.model_copy(update={} if env is None else {"kind": env})
     findings = [
@@ -137,7 +144,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         print_json([asdict(finding) for finding in findings])
         return 3 if broken else 0
     _print(findings)
-    verdict = f"{len(broken)} thing(s) missing" if broken else "everything that is needed is here"
+    verdict = f"{len(broken)} thing(s) missing" if broken else "everything needed is here"
     click.secho(f"\n{verdict}", fg="red" if broken else "green", bold=True)
     return 3 if broken else 0
 

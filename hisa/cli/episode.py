@@ -58,13 +58,15 @@ __all__ = [
 
 
 _MADE_SHOWN = 5  # chosen by hand
-_FIRST = ("guidance", "observed")  # a run that is refused comes to neither
+_FIRST = ("guidance", "observed")  # a refused run reaches neither
 
 
 def exit_code(result: Result | Run, missed: Sequence[str] = ()) -> int:
-    """0 done; 1 the task was not done; 3 a machine, a model or the task's check is unavailable.
+    """Returns 0 if the task was done, 1 if not, 3 if a machine, model or check was unavailable.
 
-    What was to be brought home and is ``missed`` is a part of the task that was not done.
+    Args:
+        result: how the run ended.
+        missed: files that should have been fetched and were not; with any, the task was not done.
     """
     if result.success:
         return int(bool(missed))
@@ -73,11 +75,11 @@ def exit_code(result: Result | Run, missed: Sequence[str] = ()) -> int:
 
 
 def require_person(settings: EnvironmentSettings, run: RunSettings) -> None:
-    """Refuse to start where a person has to answer and none can.
+    """Refuse to start if a person has to answer questions and cannot.
 
     Raises:
-        UsageError: questions will come, standard input is no terminal, and HISA_LIVE_ASK does not
-            say that they are answered elsewhere.
+        UsageError: the run will ask, standard input is no terminal, and HISA_LIVE_ASK does not
+            say that questions are answered elsewhere.
     """
     is_permanent = not settings.throw_away
     asks_person = run.confirm == "always" or (run.confirm == "auto" and is_permanent)
@@ -85,7 +87,7 @@ def require_person(settings: EnvironmentSettings, run: RunSettings) -> None:
         guest = settings.family == "guest"
         revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
         raise UsageError(
-            f"environment {settings.kind!r} asks a person before every act, and "
+            f"environment {settings.kind!r} asks a person before every action, and "
             "standard input is no terminal",
             fix=f"run it in a terminal, or give --confirm never{revert}",
         )
@@ -99,9 +101,17 @@ async def run_with_signals(
     so_far: ResumePoint | None = None,
     on_result: Callable[[Result], object] = lambda _: None,
 ) -> Result:
-    """Run with Ctrl-C and SIGTERM meaning "stop and keep everything"."""
+    """Run a task; Ctrl-C and SIGTERM stop it and keep everything.
+
+    Args:
+        agent: opened here, for this run alone.
+        task: what to do.
+        log: the run's log.
+        so_far: the checkpoint of a resumed run.
+        on_result: called with the result as soon as it is known, before learning.
+    """
     async with agent.open(task, log, so_far=so_far) as opened:
-        gc.freeze()  # what is loaded now stays: to look through it again took 30 ms each time
+        gc.freeze()  # what is loaded now stays; collecting it again took 30 ms each time
         ended = so_far.end_outcome if so_far else None
         run = opened.run(task, end_outcome=ended, on_result=on_result)
         work = asyncio.create_task(run)
@@ -127,6 +137,13 @@ async def run_in_desktop(
 
     An error after the result is reported, and does not change the result.
 
+    Args:
+        agent: uses the environment of ``desktop``.
+        task: what to do.
+        desktop: opens the environment, and decides whether it is left up.
+        output: prints the result; has the run's log.
+        so_far: the checkpoint of a resumed run.
+
     Raises:
         OperatorError: a part cannot be opened, or the log cannot be written.
         Exception: a defect of HiSA, with a note that says so.
@@ -147,18 +164,18 @@ async def run_in_desktop(
         return output.result
     except Exception as error:
         error.add_note(
-            f"This is a defect of HiSA or of a plug-in, not of the task. All of the run is in "
-            f"{output.log.folder}; go on with: {command_on(output.log.folder)}"
+            f"This is a defect of HiSA or of a plug-in, not of the task. The whole run is kept in "
+            f"{output.log.folder}; resume it with: {command_on(output.log.folder)}"
         )
         raise
 
 
 def check_possible_here(settings: Settings, task: Task) -> None:
-    """Refuse what can be seen to be wrong without starting a machine or a run.
+    """Refuse what is wrong before a machine or a run is started.
 
     Raises:
-        UsageError: an unknown environment, or a task that lacks something.
-        ConfigError: a setting of the environment or of a model that cannot be read.
+        UsageError: the environment is unknown, or the task lacks something.
+        ConfigError: a setting of the environment or of a model cannot be read.
         ModelUnavailable: a key is missing.
     """
     open_environment(settings.environment)
@@ -167,7 +184,14 @@ def check_possible_here(settings: Settings, task: Task) -> None:
 
 
 def episode(settings: Settings, task: Task, *, as_json: bool, report: bool) -> int:
-    """Run a task in a new run folder; returns the exit code."""
+    """Run a task in a new run folder; returns the exit code.
+
+    Args:
+        settings: the effective settings; checked here.
+        task: what to do.
+        as_json: print the result as one line of JSON, and no progress.
+        report: write ``report.html`` at the end.
+    """
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
     return run_task(settings, task, as_json=as_json, report=report).close()
@@ -181,15 +205,15 @@ def run_task(
     report: bool,
     begun: Callable[[RunLog], object] | None = None,
 ) -> RunOutput:
-    """Run a task in a new run folder, as one of several attempts where ``begun`` is given.
+    """Run a task in a new run folder, as one of several attempts if ``begun`` is given.
 
     Args:
         settings: the effective settings, already checked, as is the task.
         task: what to do.
         as_json: print no progress.
         report: `RunOutput.close` or `RunOutput.finish` writes a report.
-        begun: of an attempt: called with its log before anything is opened. Its machine has to be
-            one that is thrown away, and is never left up.
+        begun: for an attempt: called with its log before anything is opened. The machine of an
+            attempt has to be a throw-away one, and is never left up.
 
     Raises:
         OperatorError: a part cannot be opened, or the log cannot be written.
@@ -233,7 +257,7 @@ def run_task(
             if log.folder.exists():
                 name_run()
             else:  # its name would lead nowhere
-                console.print("the run was refused before its first step and is not kept")
+                console.print("the run was refused before its first step, and was not kept")
     return output
 
 
@@ -249,24 +273,24 @@ def result_lines(folder: Path, results: ResultsRecord) -> Iterator[tuple[str, st
         shown = ", ".join(lost[:_MADE_SHOWN])
         more = len(lost) - _MADE_SHOWN
         yield "made", shown + (f" and {more}{'+' * results.more} more" if more > 0 else "")
-        yield "", f"on its machine alone; --fetch {shlex.quote(lost[0])} would have kept it"
+        yield "", f"left on the machine; --fetch {shlex.quote(lost[0])} would have kept it"
 
 
 def style_text(text: str, style: str = "") -> Text:
-    """A text of a model or a task as it is shown: without secrets, and steering no terminal."""
+    """Returns a text of a model or a task for the terminal: without secrets or control codes."""
     return Text(safe_text(redact(text)), style=style)
 
 
 class RunOutput:
-    """Says how a run ended: to a person as soon as it is known, to a program once all is over.
+    """Prints how a run ended: for a person as soon as it is known, as JSON once all is over.
 
     Args:
-        log: the run's.
-        console: where to, but for JSON, which goes to standard output.
-        progress: for what was spent.
-        as_json: print one line of JSON, at the end, and nothing else.
+        log: the run's log.
+        console: prints everything but JSON, which goes to standard output.
+        progress: knows what was spent.
+        as_json: print one line of JSON at the end, and nothing else.
         report: write ``report.html`` at the end.
-        alone: False for one of several attempts, which nobody goes on with by itself.
+        alone: False for one of several attempts, which cannot be resumed by itself.
     """
 
     def __init__(
@@ -290,7 +314,7 @@ class RunOutput:
         self._left_up = ""
 
     def give(self, result: Result) -> None:
-        """Take the result, and print it to a person."""
+        """Take the result and, unless JSON is wanted, print it."""
         self.result = result
         if self._as_json:
             return
@@ -305,7 +329,7 @@ class RunOutput:
         self._line("cost", self._progress.summary())
         self._line("run", str(self.log.folder))
         if self._alone and result.status not in FINAL:
-            self._console.print(Text(f"  go on with: {command_on(self.log.folder)}"))
+            self._console.print(Text(f"  resume with: {command_on(self.log.folder)}"))
         self._progress.outcome_of_learning = False
         if self._learns(result):
             self._line("learning", "from the run; Ctrl-C skips it and the result stays", "dim")
@@ -344,7 +368,7 @@ class RunOutput:
         return exit_code(self.result, self.log.manifest.results.missed)
 
     def finish(self) -> Path | None:
-        """Write the report where one is wanted, and return its path."""
+        """Write the report if one is wanted, and return its path."""
         if not self._report:
             return None
         try:
@@ -394,16 +418,16 @@ def spent_fields(spent: Totals) -> dict[str, int | float]:
 
 
 def score_line(result: Result) -> str:
-    """The score, or which kind of none it is, and why."""
+    """Returns the score with its reason, or why there is none."""
     match result.score_state:
         case "scored":
             more = wording.partial(result.score, result.partial)
             return f"{result.score:g}{more}: {result.score_detail}"
         case "no_check":
             claimed = result.status in ("succeeded", "infeasible")
-            own = ", so that the end is the agent's own word" if claimed else ""
+            own = ", so success is only the agent's claim" if claimed else ""
             return f"none: {result.score_detail}{own}"
         case "score_failed":
-            return f"not known, the check could not be carried out: {result.score_detail}"
+            return f"unknown, because the check could not be carried out: {result.score_detail}"
         case "unscored":
-            return "none: it was not scored"
+            return "none: the run was not scored"

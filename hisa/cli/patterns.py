@@ -1,4 +1,4 @@
-"""``hisa patterns``: what was learned from finished runs."""
+"""``hisa patterns``: lists, searches and edits the lessons of finished runs."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _domain = click.option("--domain", metavar="NAME", help="Only this domain.")
     )
 )
 def patterns() -> None:
-    """Lessons from finished runs, and what recalls them.
+    """List, search and edit the lessons that HiSA learned from finished runs.
 
-    Where an ID is wanted, its beginning is enough as long as only one pattern begins so.
+    For an ID, its first characters are enough if only one pattern begins with them.
     """
 
 
@@ -50,7 +50,11 @@ def patterns() -> None:
 
 
 def _find(store: VectorStore, prefix: str) -> Pattern:
-    """The one pattern whose id begins so; raises UsageError where there is none, or several."""
+    """Returns the one pattern whose id begins with ``prefix``.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
     exact = store.get(prefix)
     if exact:
         return exact
@@ -60,9 +64,10 @@ def _find(store: VectorStore, prefix: str) -> Pattern:
     if matches:
         some = ", ".join(pattern.id for pattern in matches[:5])
         raise UsageError(
-            f"pattern {prefix!r}: {len(matches)} ids begin so: {some}", fix="give more of the id"
+            f"pattern {prefix!r}: {len(matches)} ids begin with it: {some}",
+            fix="give more characters of the id",
         )
-    raise UsageError(f"pattern {prefix!r}: there is none", fix="hisa patterns ls --all")
+    raise UsageError(f"pattern {prefix!r} not found", fix="hisa patterns ls --all")
 
 
 def _table(rows: Sequence[dict[str, object]]) -> None:
@@ -89,7 +94,7 @@ def _row(pattern: Pattern, **first: object) -> dict[str, object]:
 
 
 def _summarise_use(pattern: Pattern) -> str:
-    """Summarises the runs that used a pattern: their number, and how many scored and won."""
+    """Summarises the runs that used a pattern: how many, how many were scored, how many won."""
     if not pattern.uses:
         return "never"
     runs = "1 run" if pattern.uses == 1 else f"{pattern.uses} runs"
@@ -102,13 +107,21 @@ def _summarise_use(pattern: Pattern) -> str:
 
 @patterns.command("ls")
 @_domain
-@click.option("--all", "everything", is_flag=True, help="Superseded and removed ones too.")
+@click.option("--all", "everything", is_flag=True, help="Include superseded and removed patterns.")
 @json_option
 @pass_sections("patterns")
 def list_patterns(
     settings: PatternSettings, domain: str | None, *, everything: bool, as_json: bool
 ) -> None:
-    """List patterns, newest first."""
+    """List patterns, newest first.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        domain: only this domain.
+        everything: include superseded and removed patterns.
+        as_json: print JSON.
+    """
     with closing(open_store(settings)) as store:
         patterns = store.list(domain=domain, status=None if everything else "active")
     if as_json:
@@ -121,7 +134,7 @@ def list_patterns(
             ]
         )
     else:
-        click.echo("No patterns. They are learned at the end of a run.", err=True)
+        click.echo("No patterns. HiSA learns them at the end of a run.", err=True)
 
 
 @patterns.command(
@@ -130,7 +143,9 @@ def list_patterns(
 )
 @click.argument("text")
 @_domain
-@click.option("--limit", type=click.IntRange(1, 1000), help="How many; default: patterns.top.")
+@click.option(
+    "--limit", type=click.IntRange(1, 1000), help="Most patterns to show (default: patterns.top)."
+)
 @json_option
 @pass_sections("patterns")
 def search(
@@ -143,9 +158,17 @@ def search(
 ) -> None:
     """Show the patterns nearest to TEXT, as a task with that instruction would find them.
 
-    A task recalls only those of its own domain that are near enough for the embedder (or for
-    patterns.threshold), and of a page that it names. Those that a task of the pattern's domain
-    would recall are marked "yes".
+    A task recalls only patterns of its own domain that are similar enough (patterns.threshold, or
+    the embedder's own limit); patterns of one page also need the task to name that page. "yes"
+    marks patterns that a task of the pattern's domain would recall.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        text: an instruction, as of a task.
+        domain: only this domain.
+        limit: most patterns to show; None: ``patterns.top``.
+        as_json: print JSON.
     """
     embedder = open_embedder(settings.embedder)
     count = limit or settings.top
@@ -176,7 +199,14 @@ def search(
 @json_option
 @pass_sections("patterns")
 def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
-    """Show all of one pattern."""
+    """Show every field of one pattern.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        pattern_id: an id, or its first characters.
+        as_json: print JSON.
+    """
     with closing(open_store(settings)) as store:
         pattern = _find(store, pattern_id)
     if as_json:
@@ -197,7 +227,15 @@ def show(settings: PatternSettings, pattern_id: str, as_json: bool) -> None:
 @json_option
 @pass_sections("patterns", "state")
 def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json: bool) -> None:
-    """List every rule that binds in DOMAIN, yours first, and whether the advice has room for it."""
+    """List the rules that apply in DOMAIN, yours first, and mark those left out of the advice.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        state: the section ``state``, for the room of the advice.
+        domain: the domain of the rules.
+        as_json: print JSON.
+    """
     binding_rules = rules_for(open_sops(settings), domain)
     limit = state.advice_tokens
     left_out = render_rules(binding_rules, domain=domain, limit=limit).left_out
@@ -208,7 +246,7 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
         say(f"{'(left out) ' if rule in left_out else ''}{rule}")
     if left_out:
         say(
-            f"{len(left_out)} of {len(binding_rules)} rules do not fit into "
+            f"{len(left_out)} of {len(binding_rules)} rules do not fit in "
             f"state.advice_tokens = {limit}; "
             f"raise it: --set state.advice_tokens={2 * limit}",
             err=True,
@@ -226,7 +264,7 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
     ),
 )
 @click.argument("lesson")
-@click.option("--domain", default="general", show_default=True, help="Where it applies.")
+@click.option("--domain", default="general", show_default=True, help="Domain that it applies to.")
 @click.option(
     "--kind", type=click.Choice(["success", "failure"]), default="success", show_default=True
 )
@@ -235,16 +273,23 @@ def rules(settings: PatternSettings, state: StateSettings, domain: str, as_json:
     type=click.Choice(["application", "family", "page"]),
     default="family",
     show_default=True,
-    help="Every task of the domain, one kind of task, or one page.",
+    help="All tasks of the domain, one kind of task, or one page.",
 )
 @click.option("--condition", default="", help="The kind of task, as a user would ask for it.")
 @json_option
 @pass_sections("patterns")
 def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: str) -> None:
-    """Add a pattern by hand; an older one that says nearly the same is superseded.
+    """Add a pattern by hand; it supersedes an older one that says nearly the same.
 
-    Tasks find it by its condition, so give one; for the scope "page" that is the page's name. The
-    same words again confirm the older pattern.
+    Tasks find a pattern by its condition, so give one; for the scope "page" the condition is the
+    page's name. Adding the same words again confirms the older pattern.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        lesson: what to do or to avoid.
+        as_json: print JSON.
+        fields: domain, kind, scope and condition of the pattern.
     """
     pattern = build_pattern(lesson, **fields)
     embedder = open_embedder(settings.embedder)
@@ -262,10 +307,17 @@ def add(settings: PatternSettings, /, lesson: str, *, as_json: bool, **fields: s
 
 @patterns.command("rm")
 @click.argument("pattern_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--purge", is_flag=True, help="For good, not even kept in the history.")
+@click.option("--purge", is_flag=True, help="Delete them for good, from the history too.")
 @pass_sections("patterns")
 def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool) -> None:
-    """Take patterns out of use; "ls --all" still shows them."""
+    """Take patterns out of use; "ls --all" still shows them.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        pattern_ids: ids, or their first characters.
+        purge: delete the patterns from the history too.
+    """
     with closing(open_store(settings)) as store, store.session():
         patterns = [_find(store, pattern_id) for pattern_id in pattern_ids]
         for pattern in patterns:
@@ -281,7 +333,14 @@ def remove(settings: PatternSettings, pattern_ids: tuple[str, ...], purge: bool)
 @_domain
 @pass_sections("patterns")
 def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
-    """Write all patterns, their history included, to FILE as JSON Lines ("-": standard output)."""
+    """Write all patterns and their history to FILE as JSON Lines ("-": standard output).
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        file: the file to write; "-": standard output.
+        domain: only this domain.
+    """
     with closing(open_store(settings)) as store:
         lines = list(export_lines(store, domain))
     if str(file) == "-":
@@ -296,9 +355,15 @@ def export(settings: PatternSettings, file: Path, domain: str | None) -> None:
 @json_option
 @pass_sections("patterns")
 def import_file(settings: PatternSettings, file: Any, as_json: bool) -> None:
-    """Read patterns from FILE ("-": standard input); all of them, or none if a line is wrong.
+    """Read patterns from FILE ("-": standard input): all of them, or none if a line is wrong.
 
-    Patterns with a known id are replaced.
+    A pattern whose id is already stored replaces the stored one.
+
+    \f
+    Args:
+        settings: the section ``patterns`` of the settings.
+        file: lines of an export.
+        as_json: print JSON.
     """
     embedder = open_embedder(settings.embedder)
     with closing(open_store(settings, embedder)) as store:

@@ -1,4 +1,4 @@
-"""Live progress of a run in the terminal: one block a step, as its events come in."""
+"""Live progress of a run in the terminal: one block per step, printed as its events arrive."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ __all__ = ["Progress"]
 
 _WIDTH = 400  # chosen by hand
 _PASSING_SECONDS = 0.25
-"""Between two passing lines; chosen by hand."""
+"""Least time between two passing lines; chosen by hand."""
 _ENDING = ("termination", "infeasible")
 _OVER = "\r\x1b[K"
-"""Writes over the present line."""
+"""Overwrites the current line."""
 
 
 def _flat(value: Any) -> str:
@@ -49,11 +49,11 @@ def _flat(value: Any) -> str:
 
 
 class Progress:
-    """Prints events as they come; what a model wrote steers no terminal.
+    """Prints events as they arrive; text of a model never steers the terminal.
 
     Args:
-        console: where to; usually standard error or output.
-        max_steps: for "step 3 of at most 50".
+        console: prints them, usually to standard error or output.
+        max_steps: the limit in "step 3 of at most 50".
     """
 
     def __init__(self, console: Console, max_steps: int) -> None:
@@ -63,9 +63,9 @@ class Progress:
         self._ledger = Ledger()
         self._ends = False
         self._passing = 0.0
-        """When the passing line was written; 0: none stands there."""
+        """When the passing line was written; 0 if none is shown."""
         self.outcome_of_learning = False
-        """Whether a lesson was shown since the run's end, or why there is none."""
+        """Whether the end of learning was shown: a lesson, or why there is none."""
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -89,9 +89,9 @@ class Progress:
                 self._rare(event)
 
     def answering(self, role: str, text: str) -> None:
-        """Show how far an answer is, on a line that goes with the next event.
+        """Show a reply as it arrives, on a line that the next event overwrites.
 
-        Nothing is shown where output is no terminal.
+        Nothing is shown if the output is no terminal.
         """
         console, now = self._console, time.monotonic()
         plain = console.quiet or not console.is_terminal or console.is_dumb_terminal
@@ -121,14 +121,14 @@ class Progress:
             case PlanRejected():
                 self._line("reply", f"refused ({event.attempt}): {event.error}", "yellow")
             case ModelFailed():
-                again = "" if event.retry_in is None else f"; again in {event.retry_in:.1f} s"
+                again = "" if event.retry_in is None else f"; retry in {event.retry_in:.1f} s"
                 self._line(event.role, f"{event.kind}: {event.message}{again}", "yellow")
             case GroundingFailed():
                 self._line("place", event.reason, "yellow")
             case GroundingTried(verdict="doubted" | "no_point" | "unavailable" | "none"):
                 self._line("place", describe_try(event), "yellow")
             case SequenceStopped():
-                message = f"{event.made} of {event.of} actions made: {event.reason}"
+                message = f"{event.made} of {event.of} actions done: {event.reason}"
                 self._line("stopped", message, "yellow")
             case Chosen():
                 decided = event.by not in ("votes", "nobody")
@@ -163,7 +163,7 @@ class Progress:
         lines = event.advice.splitlines()
         others = [line for line in lines if not line.startswith("- MUST")]
         if rules := len(lines) - len(others):
-            others.insert(0, f"{rules} rules that bind; hisa runs report shows them")
+            others.insert(0, f"{rules} binding rules; hisa runs report shows them")
         for line in others:
             self._line("advice", line, "cyan")
 
@@ -184,7 +184,7 @@ class Progress:
         self._print(*lines)
 
     def count(self, event: Event) -> None:
-        """Add a model call to the totals; other events are passed over."""
+        """Add a model call to the totals; other events are ignored."""
         self._ledger.add(event)
 
     def _line(self, label: str, value: str, style: str = "") -> None:

@@ -1,4 +1,4 @@
-"""``hisa run``: an agent on a task, with live progress, a score and a report."""
+"""``hisa run``: runs an agent on a task, with live progress, a score and a report."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["read_task", "run"]
 
 
-_FETCH = "Bring this of the machine home, into the run folder: a file, folder or pattern."
-_SEQUENCE = "Let the planner decide up to K actions by one look (1 to 5; by default 1)."
-_SHARE = "Put this folder into a private desktop, at ~/shared/NAME; read-only without :rw."
-_DRY = "Do nothing: plan and look, say what would be done and what the policy says, and end."
-_REUSE = "Do what a stored program says that fits, and ask the model from where that ends."
-_ATTEMPTS = "Run it N times (at most 8), each on a machine of its own, and take the best."
+_FETCH = "Copy this file, folder or pattern from the machine into the run folder; repeatable."
+_SEQUENCE = "Let the planner decide up to K actions per look (1 to 5; default 1)."
+_SHARE = "Show this folder in a private desktop at ~/shared/NAME; read-only without :rw."
+_DRY = "Do nothing: look, plan, print what would be done and the policy's verdict, and end."
+_REUSE = "Replay a stored program that fits the task, and ask the model only after it ends."
+_ATTEMPTS = "Run it N times (at most 8), each on its own machine, and take the best."
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """Named options as a settings tree."""
+    """Returns the named options as a settings tree."""
     tree: dict[str, dict[str, Any]] = {"run": {}, "environment": {}, "planner": {}, "policy": {}}
     for option, (section, key) in {
         "max_steps": ("run", "max_steps"),
@@ -57,15 +57,15 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_task(text: str, *, domain: str, seed: int) -> Task:
-    """The task that an argument names: a file that is there, a page, or an instruction.
+    """Returns the task that an argument names: an existing file, a page, or an instruction.
 
     Args:
         text: the argument; "-" is standard input.
-        domain: of a task that is only an instruction; empty: guessed.
-        seed: of what a page draws.
+        domain: the domain of a task that is only an instruction; empty: guessed.
+        seed: seeds what a page draws.
 
     Raises:
-        UsageError: no such file or page, or not a task.
+        UsageError: there is no such file or page, or it is not a task.
     """
     from hisa.tasks.named_task import named_task
     from hisa.tasks.taskfile import task_from_text
@@ -79,7 +79,7 @@ def read_task(text: str, *, domain: str, seed: int) -> Task:
 
 
 def _decode_text(data: bytes) -> str:
-    """Returns a text of UTF-8, which terminals and files have whatever a locale says, or its."""
+    """Decode as UTF-8, which terminals and files use whatever the locale; else as the locale."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -91,26 +91,30 @@ def _decode_text(data: bytes) -> str:
 @click.option(
     "--env", metavar="KIND", help="desktop[:NAME] (default), display=:N, vm:NAME, guest=URL, …"
 )
-@click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
-@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
-@click.option("--max-steps", type=int, metavar="N", help="Give up after so many steps (50).")
+@click.option("--model", metavar="NAME", help="Model of the planner and the state manager.")
+@click.option("--profile", metavar="NAME", help="Model profile (default: by the model's name).")
+@click.option("--max-steps", type=int, metavar="N", help="Give up after N steps (default 50).")
 @click.option("--sequence", type=click.IntRange(1, 5), metavar="K", help=_SEQUENCE)
-@click.option("--samples", type=int, metavar="K", help="Sample up to K replies a step; 1 is off.")
-@click.option("--budget-usd", type=float, metavar="X", help="End before a call that costs more.")
+@click.option("--samples", type=int, metavar="K", help="Sample up to K replies per step; 1: off.")
+@click.option(
+    "--budget-usd", type=float, metavar="X", help="End before a call that would exceed X."
+)
 @click.option(
     "--confirm",
     type=click.Choice(["auto", "always", "never"]),
-    help="Ask before each act and command; auto: on a display that is not thrown away; never: "
-    "ask nobody, and refuse what the policy would ask about.",
+    help="Ask before each action and command. auto: only on a machine that is not thrown away; "
+    "never: ask nobody, and refuse what the policy would ask about.",
 )
 @click.option("--dry-run", is_flag=True, default=None, help=_DRY)
 @click.option("--reuse", is_flag=True, help=_REUSE)
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
 @click.option("--share", multiple=True, metavar="DIR[:rw]", help=_SHARE)
 @click.option("--attempts", type=int, default=1, metavar="N", help=_ATTEMPTS)
-@click.option("--domain", default="", metavar="NAME", help="Whose patterns and SOPs to use.")
-@click.option("--runs", "folder", metavar="DIR", help="Where run folders are made (runs).")
-@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option(
+    "--domain", default="", metavar="NAME", help="Use the patterns and SOPs of this domain."
+)
+@click.option("--runs", "folder", metavar="DIR", help="Put run folders here (default: runs).")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="Change one setting.")
 @click.option("--preset", metavar="NAME", help=PRESET)
 @click.option("--report/--no-report", default=True, help="Write report.html into the run folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
@@ -125,27 +129,34 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run browsergym:miniwob.click-test --env browsergym
     hisa run "Open ~/shared/data/prices.csv and sort it by price." --share data
     hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
-    hisa run task.yaml --reuse --model gpt-5  # what `hisa compile` made of a run goes first
+    hisa run task.yaml --reuse --model gpt-5  # first replay what `hisa compile` stored
     hisa run task.yaml --attempts 4 --model gpt-5 --fetch ~/list.txt
-    hisa run "Sort the table by price." --env display=:0  # your own screen; asks before every act
+    hisa run "Sort the table by price." --env display=:0  # your screen; asks before every action
 
     \b
-    With a model that a server of your own serves:
+    With a model on your own server:
     export OPENAI_BASE_URL=http://127.0.0.1:8000/v1 OPENAI_API_KEY=x
     hisa run "Sort the table by price." --model my-model --max-steps 30
     hisa run "Sort the table by price." --model my-model --set planner.sees=elements  # no picture
 
     \b
-    A task file, which may also have id, domain, setup and results:
+    A task file (id, domain, setup and results are optional):
         instruction: Open the text editor. Type "hello". Save the file as "hi.txt".
         check: [{file: ~/hi.txt, contains: hello}]
 
     With --attempts a judge (models.judge, by default the planner's model) reads what each attempt
-    did, never its score, and picks one; its score, files and exit status are the result. Limits
-    such as --budget-usd hold for each attempt, and for judging, by itself.
+    did, but not its score, and picks one; that attempt's score, files and exit status are the
+    result. Limits such as --budget-usd apply to each attempt, and to judging, separately.
 
-    Without --model no language model runs but rules, which follow tasks that are written as steps.
-    Ctrl-C stops the run and keeps everything; "hisa runs resume ID" goes on.
+    Without --model no language model runs: rules follow a task that is written as steps.
+    Ctrl-C stops the run and keeps everything; "hisa runs resume ID" continues it.
+
+    \f
+    Args:
+        ctx: has the settings file and the assignments given before the command.
+        task: an instruction, a file, a page's name, or "-".
+        assignments: ``a.b=c`` texts of --set.
+        options: the other options by name.
     """
     from hisa.cli.episode import episode
     from hisa.config import load

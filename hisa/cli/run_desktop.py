@@ -1,4 +1,4 @@
-"""The desktop of a run from the terminal: opened, found again, or left up to go on with."""
+"""Opens the desktop of a run, reattaches to it, or leaves it up so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _LEFT_UP = ("stopped", "budget", "model_error")
-"""Ends after which somebody may want to go on where the desktop stands."""
+"""Exit statuses after which somebody may want to resume on the same desktop."""
 
 ResumeMethod = Literal["reattached", "replayed", "fresh"]
 """How a resumed run got its desktop."""
@@ -38,8 +38,8 @@ class RunDesktop:
     """The environment of one run: opened when the agent asks for it, left when the run is over.
 
     Args:
-        open: opens or finds it.
-        stays: leave a private desktop up after an end with which somebody may go on.
+        open: opens the environment, or reattaches to it.
+        stays: leave a private desktop up if the run can be resumed.
     """
 
     def __init__(
@@ -54,39 +54,39 @@ class RunDesktop:
         self._opening: asyncio.Task[Environment] | None = None
 
     async def begin(self) -> None:
-        """Begin to open it already now; it comes up while the rest of the run is loaded."""
+        """Start opening it now; it comes up while the rest of the run is loaded."""
         self._opening = asyncio.create_task(self._start_opening())
-        await asyncio.sleep(0)  # up to where it waits for other processes
+        await asyncio.sleep(0)  # runs the opening until it waits for other processes
 
     async def _start_opening(self) -> Environment:
         return await self._open()
 
     async def environment(self) -> Environment:
-        """Open it."""
+        """Open the environment, or wait until `begin` has opened it."""
         self._environment = await (self._opening or self._open())
         return self._environment
 
     async def leave(self, result: Result | None) -> str:
-        """End the desktop, or leave it up to go on in; returns what one left up says of itself."""
+        """End the desktop or leave it up; returns the message of one left up, else ""."""
         if self._environment is None and self._opening is not None:
-            self._opening.cancel()  # a guest may be mute, and nobody waits for it any more
+            self._opening.cancel()  # a guest may never answer, and nobody waits for it any more
             await asyncio.wait([self._opening])
             if not self._opening.cancelled() and self._opening.exception() is None:
                 self._environment = self._opening.result()
         environment = self._environment
         if environment is None:
             return ""
-        # A run without a step goes on at its beginning, on a desktop of its own.
+        # A run without a step is resumed from its beginning, on a fresh desktop.
         begun = result is not None and result.steps > 0 and result.status in _LEFT_UP
         goes_on = self._stays and begun
         if goes_on and isinstance(environment, Detachable):
-            return await environment.detach() or ""  # of a package, which may say nothing
+            return await environment.detach() or ""  # a package's environment may return None
         await environment.__aexit__(None, None, None)
         return ""
 
 
 async def open_desktop(settings: Settings, log: RunLog) -> Environment:
-    """The environment of the settings, started; how to find it again is in the manifest."""
+    """Start the environment of the settings, and record in the manifest how to find it again."""
     note = note_writer(log.emit)
     environment = open_environment(settings.environment, settings.run.image_limit, note)
     await environment.__aenter__()
@@ -99,7 +99,8 @@ async def open_fresh(settings: Settings, log: RunLog) -> Environment:
     """`open_desktop` for one of several attempts, each of which needs a machine of its own.
 
     Raises:
-        UsageError: what came up is not thrown away, as only a package's environment can say.
+        UsageError: the machine is not thrown away; a package's environment says so only once
+            it is open.
     """
     environment = await open_desktop(settings, log)
     if "throw_away" not in environment.capabilities:
@@ -109,24 +110,29 @@ async def open_fresh(settings: Settings, log: RunLog) -> Environment:
 
 
 def not_thrown_away(settings: EnvironmentSettings) -> UsageError:
-    """Returns the error of several attempts on one machine that keeps what each does."""
+    """Returns the error for several attempts on a machine that keeps what each does."""
     guest = settings.family == "guest"
     revert = ", or --set environment.remote.revert=COMMAND" if guest else ""
     return UsageError(
-        f"environment {settings.kind!r} keeps what an attempt does to it, so that the next one "
-        "would not begin where the task begins: several attempts need a machine that is thrown "
+        f"environment {settings.kind!r} keeps what an attempt changes, so the next attempt would "
+        "not begin at the task's initial state: several attempts need a machine that is thrown "
         "away",
-        fix=f"--env desktop or --env vm:NAME, or leave --attempts out{revert}",
+        fix=f"--env desktop or --env vm:NAME, or omit --attempts{revert}",
     )
 
 
 async def reattach_or_replay(
     settings: Settings, log: RunLog, point: ResumePoint
 ) -> tuple[Environment, ResumeMethod, str]:
-    """The desktop as it was after the last complete step, how it was found, and one line why.
+    """Returns the desktop as it was after the last complete step, the method, and a reason.
+
+    Args:
+        settings: the run's own settings.
+        log: the run's log; a new desktop is recorded in its manifest.
+        point: the checkpoint, with the desktop's record and the actions done so far.
 
     Raises:
-        EnvironmentFailed: neither found nor brought there again.
+        EnvironmentFailed: the desktop could be neither found nor rebuilt by replaying.
     """
     kind = settings.environment.kind
     if not settings.environment.throw_away:
@@ -146,7 +152,7 @@ async def reattach_or_replay(
                 return desktop, "reattached", ""
             await desktop.__aexit__(None, None, None)
     environment = await open_desktop(settings, log)
-    if "throw_away" not in environment.capabilities:  # of a package; what was done is done
+    if "throw_away" not in environment.capabilities:  # a package's; it still has what was done
         return environment, "reattached", kind
     if not point.step:
         return environment, "fresh", ""
@@ -157,4 +163,4 @@ async def reattach_or_replay(
     except BaseException:
         await environment.__aexit__(None, None, None)
         raise
-    return environment, "replayed", f"{count} acts, because {reason}"
+    return environment, "replayed", f"{count} actions, because {reason}"

@@ -1,4 +1,4 @@
-"""``hisa runs``: look at what was run."""
+"""``hisa runs``: lists, shows, reports and exports runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ID = click.argument("run_id", metavar="[ID]", default="latest")
 def runs() -> None:
     """List, show, audit, report, export and resume runs.
 
-    ID is the name of a run, the beginning or the end of it, or "latest".
+    ID is the name of a run, the first or last characters of it, or "latest".
     """
 
 
@@ -48,11 +48,18 @@ runs.add_command(resume)
         "hisa runs ls --limit 100 --json | jq '.[] | select(.status == \"max_steps\") | .id'",
     ),
 )
-@click.option("--limit", type=click.IntRange(1), default=20, help="Newest so many; 20.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: all that is in run.json.")
+@click.option("--limit", type=click.IntRange(1), default=20, help="Show the N newest (default 20).")
+@click.option("--json", "as_json", is_flag=True, help="Print everything in run.json as JSON.")
 @pass_sections("run")
 def list_command(settings: RunSettings, limit: int, as_json: bool) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        limit: most runs to list, the newest first.
+        as_json: print JSON.
+    """
     rows = _rows(settings.folder.expanduser(), limit)
     if as_json:
         print_json([{**manifest.model_dump(), "status": status} for manifest, status in rows])
@@ -75,10 +82,10 @@ def list_command(settings: RunSettings, limit: int, as_json: bool) -> None:
     ),
 )
 @_ID
-@click.option("--step", type=click.IntRange(1), help="All of one step.")
+@click.option("--step", type=click.IntRange(1), help="Show one step in full.")
 @click.option("--events", is_flag=True, help="Print the events as they were logged.")
-@click.option("--turns", "listed", is_flag=True, help="A line a model call, with its id.")
-@click.option("--turn", metavar="ID", help="All of one model call, as it was sent and answered.")
+@click.option("--turns", "listed", is_flag=True, help="List the model calls with their ids.")
+@click.option("--turn", metavar="ID", help="Show one model call in full: request and reply.")
 @json_option
 @pass_sections("run")
 def show_command(
@@ -91,7 +98,18 @@ def show_command(
     turn: str | None,
     as_json: bool,
 ) -> None:
-    """Show one run: its end, its totals and a line a step."""
+    """Show one run: how it ended, its totals and a line per step.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        step: show only this step, in full.
+        events: print the logged events.
+        listed: list the model calls.
+        turn: id of a model call to show in full.
+        as_json: print JSON.
+    """
     from hisa.runs import terminal_view
 
     run = _load(settings, run_id)
@@ -124,7 +142,14 @@ def show_command(
 @json_option
 @pass_sections("run")
 def audit_command(settings: RunSettings, run_id: str, *, as_json: bool) -> None:
-    """Print what the policy decided in one run: verdict, rule, and who allowed it."""
+    """Print the policy's decisions in one run: verdict, rule, and who allowed the action.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        as_json: print JSON.
+    """
     from hisa.runs.audit_view import audit_json, audit_lines
 
     run = _load(settings, run_id)
@@ -145,7 +170,15 @@ def audit_command(settings: RunSettings, run_id: str, *, as_json: bool) -> None:
 @click.option("--open", "show", is_flag=True, help="Open it in the browser.")
 @pass_sections("run")
 def report_command(settings: RunSettings, run_id: str, output: Path | None, show: bool) -> None:
-    """Write one run as one HTML page that needs nothing else, and print its path."""
+    """Write one run as a self-contained HTML page, and print its path.
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_id: a run's name, a part of it, or "latest".
+        output: file to write; None: report.html in the run folder.
+        show: open the page in the browser.
+    """
     from hisa.runs.report import write_report
 
     run = _load(settings, run_id)
@@ -164,22 +197,17 @@ def report_command(settings: RunSettings, run_id: str, output: Path | None, show
     ),
 )
 @click.argument("run_ids", metavar="[ID]...", nargs=-1)
-@click.option("--all", "every", is_flag=True, help="Every run below the folder, as a bench has.")
+@click.option("--all", "every", is_flag=True, help="Every run below run.folder, as for a bench.")
 @click.option(
     "--format",
     "kind",
     default="jsonl",
     metavar="NAME",
-    help="jsonl: a model call a line; others: see above.",
+    help="jsonl: one model call per line; for others see above.",
 )
-@click.option("--min-score", type=float, help="Only runs that were scored, not below this.")
-@click.option(
-    "--whole",
-    "complete_only",
-    is_flag=True,
-    help="Only calls with an answer, nothing redacted or cut.",
-)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or folder of results.")
+@click.option("--min-score", type=float, help="Only runs with a score of at least this.")
+@click.option("--whole", is_flag=True, help="Only answered calls with nothing redacted or cut.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or results folder.")
 @pass_sections("run")
 def export_command(
     settings: RunSettings,
@@ -190,10 +218,19 @@ def export_command(
     output: Path | None,
     **options: Any,
 ) -> None:
-    """Write model calls as they were sent and answered, and print the path.
+    """Write the requests and replies of model calls to a file, and print its path.
 
-    HiSA's plugins add openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories) and osworld
-    (a results folder).
+    HiSA's plugins add the formats openenv (OpenEnv's TrainingTrace), atif (Harbor's trajectories)
+    and osworld (a results folder).
+
+    \f
+    Args:
+        settings: the section ``run`` of the settings.
+        run_ids: names of runs; empty: the latest.
+        every: export every run below the folder of runs.
+        kind: name of the format.
+        output: file or folder to write; None: the format decides.
+        options: --min-score and --whole.
     """
     from hisa.runs.export import export_runs
     from hisa.runs.run_reader import load_run
@@ -222,7 +259,7 @@ def _rows(root: Path, limit: int) -> list[tuple[Manifest, str]]:
         try:
             manifest = read_manifest(folder)
         except UsageError as error:
-            say(f"left out: {error}", err=True)
+            say(f"skipped: {error}", err=True)
             continue
         open_status = "running" if is_running(folder) else "unfinished"
         rows.append((manifest, manifest.exit_status or open_status))

@@ -1,4 +1,4 @@
-"""``hisa runs resume``: go on with a run that was stopped, killed or ran out of budget."""
+"""``hisa runs resume``: continues a run that was stopped, killed or ran out of budget."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["resume"]
 
 @click.command()
 @click.argument("run_id", metavar="[ID]", default="latest")
-@click.option("--max-steps", type=int, metavar="N", help="A new limit of steps.")
-@click.option("--budget-usd", type=float, metavar="X", help="A new limit of money.")
+@click.option("--max-steps", type=int, metavar="N", help="A new step limit.")
+@click.option("--budget-usd", type=float, metavar="X", help="A new budget in US dollars.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, and no progress.")
 @click.pass_obj
 def resume(
@@ -33,16 +33,23 @@ def resume(
     budget_usd: float | None,
     as_json: bool,
 ) -> int:
-    """Go on with run ID (an id, its beginning, or "latest") after its last complete step.
+    """Resume run ID (an id, its first characters, or "latest") after its last complete step.
 
-    The agent's state is rebuilt from the log. The desktop is found again where it still runs (a
-    stopped or killed run leaves it up for 15 minutes); else a fresh one is brought to the same
-    place by replaying what was done, without asking a model. A run whose last step ended it is
-    only scored.
+    The agent's state is rebuilt from the log. If the desktop still runs, it is reused (a stopped
+    or killed run leaves it up for 15 minutes); otherwise the actions are replayed on a fresh one,
+    without a model. A run whose last step ended it is only scored.
 
     \b
     hisa runs resume
     hisa runs resume 20261121-0345 --max-steps 100
+
+    \f
+    Args:
+        settings: the effective settings; only the folder of runs is used.
+        run_id: a run's name, a part of it, or "latest".
+        max_steps: a new step limit.
+        budget_usd: a new budget in US dollars.
+        as_json: print JSON.
     """
     from rich.console import Console
 
@@ -60,7 +67,7 @@ def resume(
     for event in run.events:
         progress.count(event)
     with RunLog.reopen(run.folder) as log:
-        rest = "only to be scored" if point.end_outcome else "going on"
+        rest = "only scoring" if point.end_outcome else "resuming"
         console.print(f"run {log.id}: {rest} after step {point.step}")
         output = RunOutput(log, console, progress, as_json=as_json, report=True)
         _go_on(earlier, output, point, progress)
@@ -75,7 +82,7 @@ def _load_unfinished(run_id: str, folder: Path) -> Run:
     run = load_run(run_id, folder)
     if run.status in FINAL:
         raise UsageError(
-            f"run {run.id} ended with {run.status!r}; there is nothing to go on with",
+            f"run {run.id} ended with {run.status!r}; there is nothing to resume",
             fix=command_on(run.folder, "report"),
         )
     return run
@@ -107,7 +114,7 @@ def _go_on(settings: Settings, output: RunOutput, point: ResumePoint, progress: 
         output.log.emit(RunResumed(desktop=method, detail=detail))
         hidden = sum(holds_redacted(dict(earlier)) for earlier in point.events)
         if hidden:
-            note = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} in their place"
+            note = f"{hidden} earlier texts held secrets; the agent reads {REDACTED} instead"
             output.log.emit(Noted(where="log", text=note))
         return environment
 

@@ -1,4 +1,4 @@
-"""``hisa settings``: every setting with the value that it has here."""
+"""``hisa settings``: prints every setting with its value."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ __all__ = ["show_settings"]
 @json_option
 @click.pass_context
 def show_settings(ctx: click.Context, as_json: bool) -> None:
-    """Print every setting with the value that it has here, as --set and hisa.toml take it.
+    """Print every setting with its value, in the form that --set and hisa.toml take.
 
-    Later wins: defaults, --preset NAME, hisa.toml (or --config FILE), HISA_SECTION__KEY variables,
-    --set. What is not set at all is printed behind a "#". Where one of these is refused, that is
-    said, the defaults are printed, and the exit status is 2.
+    Later sources win: defaults, --preset NAME, hisa.toml (or --config FILE), HISA_SECTION__KEY
+    variables, --set. A setting without a value is printed after a "#". If a setting is refused,
+    the command says so, prints the defaults, and exits with status 2.
 
     \b
     hisa settings
     hisa --set run.max_steps=9 settings
-    hisa --preset hisa-paper settings  # with the place of the paper behind each
+    hisa --preset hisa-paper settings  # cites the place in the paper for each
     HISA_RUN__MAX_STEPS=9 hisa settings --json
     """
     from hisa.config import preset_sources
@@ -45,7 +45,9 @@ def show_settings(ctx: click.Context, as_json: bool) -> None:
             origin = f"  # {settings.preset}: {place}" if place and preset == value else ""
             click.echo(f"# {name}" if value is None else f"{name} = {json.dumps(value)}{origin}")
     if refused := ctx.meta.get("hisa.refused"):
-        say_error(f"hisa: {refused}\n  so these are the defaults; {refused.fix.partition(';')[0]}")
+        say_error(
+            f"hisa: {refused}\n  printed the defaults instead; {refused.fix.partition(';')[0]}"
+        )
         ctx.exit(2)
 
 

@@ -1,4 +1,4 @@
-"""``hisa tools``: the tools a planner may call."""
+"""``hisa tools``: lists and shows the tools that a planner may call."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["refuse_path", "tools"]
 
 _MANY = 40
-"""Tools above which an unknown name is answered by near ones alone."""
+"""With more tools than this, the error for an unknown name lists only similar names."""
 
 
 @click.group(cls=OpenGroup, prefix="tools.")
 def tools() -> None:
-    """List, show, try, check, write and build the tools a planner may call.
+    """List, show, run, check, write and build the tools that a planner may call.
 
     A tool is a typed function with a docstring, announced by its package in the entry-point group
     "hisa.tools".
@@ -41,7 +41,7 @@ def tools() -> None:
 
 
 @tools.command("ls")
-@click.option("--kit", default="", metavar="NAME", help="Of this toolkit alone.")
+@click.option("--kit", default="", metavar="NAME", help="Only this toolkit.")
 @json_option
 def list_tools(kit: str, as_json: bool) -> None:
     """List the tools by toolkit, and the plug-ins that failed to load.
@@ -98,7 +98,7 @@ def _record(tool: BaseTool) -> Mapping[str, Any]:
 
 
 def _describe_needs(tool: BaseTool) -> str:
-    """Returns what a tool needs, as the end of a list; empty where it needs nothing."""
+    """Returns a tool's needs as the end of a line; empty if it needs nothing."""
     needs = tool.traits.needs
     parts = [f"needs {' or '.join(needs.apps)} in front"] * bool(needs.apps)
     parts += [f"needs {', '.join(sorted(needs.capabilities))}"] * bool(needs.capabilities)
@@ -113,16 +113,16 @@ def _row(tool: BaseTool) -> str:
 
 
 def refuse_path(name: str) -> None:
-    """Raises UsageError where a path stands in a name's place."""
+    """Raises UsageError if a path was given instead of a tool's name."""
     if "/" in name:
-        raise UsageError(f"{name[:80]!r} is a path and no tool's name", fix="hisa tools ls")
+        raise UsageError(f"{name[:80]!r} is a path, not a tool's name", fix="hisa tools ls")
 
 
 @tools.command("show")
 @click.argument("name")
 @json_option
 def show_tool(name: str, as_json: bool) -> None:
-    """Show one tool as models read it, or why it failed to load."""
+    """Show one tool as a model reads it, or why it failed to load."""
     from hisa.tools.registry import discover
 
     tools, broken = discover()

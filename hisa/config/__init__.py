@@ -1,8 +1,8 @@
 """One settings tree. Later wins: defaults < preset < hisa.toml < HISA_* variables < --set a.b=c.
 
-`load` is the only place that reads files and environment variables; command line, API and wiring
-call it, and every part is handed its section. Unknown keys are refused. The settings are in this
-file, those of tools, policy and secrets in `tool_settings.py`.
+Only `load` reads files and environment variables; the command line, the API and wiring call it, and
+every part gets its own section. Unknown keys are refused. The settings are in this file; those of
+tools, policy and secrets are in `tool_settings.py`.
 """
 
 from __future__ import annotations
@@ -63,45 +63,46 @@ __all__ = [
 
 
 class RunSettings(Section):
-    """Limits of a run; each is checked before the cost arises."""
+    """Limits of a run; each is checked before the cost is incurred."""
 
     max_steps: int = Field(50, ge=1)
     """HiSA, section 4.3."""
     budget_usd: float | None = Field(None, gt=0)
-    """Ends the run before a call that would pass it."""
+    """End the run before a call that would exceed this."""
     budget_tokens: int | None = Field(None, gt=0)
     budget_seconds: float | None = Field(None, gt=0)
-    """Wall clock of the whole run."""
+    """Wall-clock time of the whole run."""
     folder: Path = Path("runs")
-    """Where run folders are made."""
+    """Run folders are created here."""
     image_width: int = Field(1280, ge=64)
-    """Largest width of the picture that models see (HiSA, section 4.3)."""
+    """Largest width, in pixels, of the picture that models see (HiSA, section 4.3)."""
     image_height: int = Field(720, ge=64)
 
     @property
     def image_limit(self) -> Size:
-        """The largest picture that models see."""
+        """The largest size of the picture that models see."""
         return Size(self.image_width, self.image_height)
 
     fetch_small: int = Field(0, ge=0)
-    """Bytes of a made file that comes home unasked, eight files at most; --attempts takes 65536."""
+    """Files up to this many bytes that the run creates are fetched without being named, at most
+    eight; --attempts uses 65536."""
     seed: int = Field(0, ge=0)
-    """Of what tasks draw; repeat R of a bench has this + R - 1."""
+    """Random seed for tasks that draw values; repeat R of a bench uses this + R - 1."""
     confirm: Literal["auto", "always", "never"] = "auto"
-    """Ask a person before each act and command; auto: on a display that is not thrown away; never:
-    nobody is asked at the terminal, and what the policy would ask about is refused."""
+    """Ask a person before each action and command. auto: on a machine that is not thrown away;
+    never: ask nobody at the terminal, and refuse what the policy would ask about."""
 
 
 Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
-"""How hard a reasoning model thinks, in the order of the words; empty: its own default."""
+"""How hard a reasoning model thinks, in increasing order; empty: the model's own default."""
 
 
 class ModelSettings(Section):
-    """One role's model."""
+    """The model of one role."""
 
     model: str = Field(default_factory=partial(default_name, "models"))
-    """A name in the entry-point group ``hisa.models``, by default that which is announced as the
-    default; any other name goes to ``base_url``."""
+    """A name in the entry-point group ``hisa.models`` (by default the one announced as default);
+    any other name is requested from ``base_url``."""
     profile: str = ""
     """Name of a profile; empty: chosen by the model's name."""
     base_url: str = ""
@@ -109,34 +110,34 @@ class ModelSettings(Section):
     api_key_env: str = "OPENAI_API_KEY"
     """Name of the variable that holds the key; the key itself is never a setting."""
     timeout: float = Field(120.0, gt=0)
-    """Seconds of silence after which a try is given up."""
+    """Seconds without data after which a try is given up."""
     total_seconds: float = Field(1800.0, gt=0)
-    """Seconds for one try of one call, however steadily its answer comes."""
+    """Most seconds for one try of a call, even while its reply still arrives."""
     max_retries: int = Field(5, ge=0)
     max_tokens: int = Field(4096, ge=1)
     """HiSA, section 4.3."""
     temperature: float | None = Field(None, ge=0, le=2)
-    """None: what each job asks for, mostly 0. Sent where the profile says that the model takes
+    """None: what each job asks for, mostly 0. Sent only if the profile says that the model accepts
     it, as are ``top_p`` and ``seed``."""
     top_p: float | None = Field(None, gt=0, le=1)
     seed: int | None = None
     effort: Effort = ""
-    """How hard a reasoning model thinks. What a model takes stands in its profile; what it does
-    not take is refused."""
+    """How hard a reasoning model thinks. A value that the model's profile does not list is
+    refused."""
     constrain: bool | None = None
-    """Whether the server holds the planner's answers to a schema of the tools of the step; None: as
-    the profile says; False: no ``response_format`` is sent at all. Off where answers are to be
-    sampled freely, as training wants them."""
+    """Whether the server constrains the planner's replies to a schema of the step's tools. None: as
+    the profile says; False: no ``response_format`` is sent. Turn it off if replies should be
+    sampled freely, as for training."""
     tokens: bool = False
-    """Ask the server for token ids and log-probs and keep them with the run, as training wants."""
+    """Ask the server for token ids and log-probs and store them with the run, as training needs."""
     context: int | None = Field(None, ge=512)
-    """Tokens in and out together, for a model that a package runs here; None: the package's own
-    choice, as for ``threads``."""
+    """Input and output tokens together, for a model that a package runs on this machine; None: the
+    package chooses, as for ``threads``."""
     threads: int | None = Field(None, ge=1)
 
 
 class ModelsSettings(Section):
-    """The four roles. ``state``, ``grounder`` and ``judge`` follow ``planner`` where unset."""
+    """The four roles. ``state``, ``grounder`` and ``judge`` use ``planner`` if they are unset."""
 
     planner: ModelSettings = Field(default_factory=ModelSettings)
     state: ModelSettings | None = None
@@ -145,15 +146,14 @@ class ModelsSettings(Section):
 
     @model_validator(mode="after")
     def _require_model(self) -> Self:
-        """Refuse a section without a model: it would be the default one, unasked."""
+        """Refuse a section without a model: it would silently get the default one."""
         for role in ("state", "grounder", "judge"):
             own: ModelSettings | None = getattr(self, role)
             if own is not None and "model" not in own.model_fields_set:
                 names = sorted(own.model_fields_set) or ["nothing"]
                 raise ValueError(
-                    f"models.{role} sets {', '.join(names)} and no model: set models.{role}.model "
-                    "too, or the same of models.planner, which is followed where the section is "
-                    "left out"
+                    f"models.{role} sets {', '.join(names)} but no model: set models.{role}.model "
+                    "too, or omit the section, to use models.planner"
                 )
         return self
 
@@ -162,97 +162,99 @@ GrounderKind = Literal["auto", "cascade", "choice", "elements", "vision", "plann
 
 
 Teaching = Literal["rule", "words", "examples"]
-"""How much the prompt says about sequences: what they are, when the next action is still decided
-by this look (OS-Catalyst, section 3.4), and examples besides."""
+"""How much the prompt says about sequences: that they are allowed, also when one look still decides
+the next action (OS-Catalyst, section 3.4), and also examples."""
 
 
 class PlannerSettings(Section):
-    """How the planner is asked, and what it is shown."""
+    """How the planner is asked, and what it sees."""
 
     kind: str = Field("auto", min_length=1)
-    """chat: it answers in JSON, over chat completions; short: so too, and a small model is shown
-    what bears on this screen and task, and little else; computer: it has the computer tool of the
-    Responses API; any other name: the planner of an installed package; auto: computer or short
-    where the profile says so, else chat."""
+    """chat: JSON replies over chat completions; short: the same, but a small model is shown little
+    beyond what bears on this screen and task; computer: the computer tool of the Responses API; any
+    other name: the planner of an installed package; auto: computer or short if the profile says so,
+    else chat."""
     sees: Literal["picture", "elements", "both"] = "picture"
-    """picture: the screenshot; elements: a numbered list of what is on the screen in its place, of
-    at most 800 tokens; both. A place may then be given as a number of the list. A model that takes
-    no pictures gets the list in any case, and the short prompt has one of at most 30 entries."""
+    """picture: the screenshot; elements: instead, a numbered list of what is on the screen, of at
+    most 800 tokens; both. With a list, a target may be given as its number. A model that takes no
+    pictures always gets the list; the list of the short prompt has at most 30 entries."""
     leads: str = ""
-    """What acts before the planner is asked: a planner of an installed package and what that takes,
-    such as program:programs; empty: nothing."""
+    """A planner that acts before the model is asked: the planner of an installed package and its
+    argument, such as program:programs; empty: none."""
     sequence: int = Field(1, ge=1, le=5)
-    """Actions that one look may decide, at most (OS-Catalyst, section 3.2: 5); 1: one action a
-    look. Later ones are done only while the screen is as it was when they were planned."""
+    """Most actions that one look may decide (OS-Catalyst, section 3.2: 5); 1: one action per look.
+    Later actions are done only while the screen is as it was when they were planned."""
     guards: bool = True
-    """Check the screen before each later action of a sequence. False, for comparisons: they are
-    done blindly."""
+    """Check the screen before each later action of a sequence. False is for comparisons: later
+    actions are done unchecked."""
     teaching: Teaching = "examples"
-    """What the prompt says about sequences: rule: that they are allowed; words: also when the next
-    action is still decided by this look; examples: also examples."""
+    """What the prompt says about sequences. rule: that they are allowed; words: also when one look
+    still decides the next action; examples: also examples."""
 
     samples: int = Field(1, ge=1, le=32)
-    """Most replies that are sampled for a step, of which a judge picks (GTA1, section 3.1); 1: one
-    is asked for and taken."""
+    """Most replies to sample per step, from which a judge picks (GTA1, section 3.1); 1: one reply,
+    no judge."""
     scaling: Literal["frugal", "constant"] = "frugal"
-    """frugal: two samples; where they disagree, and after a step in trouble even where they agree,
-    the judge is asked, and more are sampled where it finds neither good; constant: always all of
-    them, and always the judge (GTA1)."""
+    """frugal: two samples. If they disagree, or the last step was in trouble, the judge is asked;
+    if it finds neither good, more are sampled. constant: always all samples, and always the judge
+    (GTA1)."""
     sample_temperature: float = Field(0.7, gt=0, le=2)
-    """Of the samples, where the planner's model takes one and ``models.planner.temperature`` is not
-    set; at 0 they would be alike. Chosen by hand, between a model's usual 1 and none."""
+    """Temperature of the samples, if the planner's model takes one and
+    ``models.planner.temperature`` is not set; at 0 the samples would be alike. Chosen by hand,
+    between a model's usual 1 and 0."""
 
 
 class GrounderSettings(Section):
-    """How descriptions become places."""
+    """How descriptions are turned into places."""
 
     kind: GrounderKind = "auto"
-    """elements: accessibility and OCR; vision: ``models.grounder``; cascade: the elements where
-    they are sure, else the model, whose points the elements check; choice: the elements, and the
-    planner's model picks from a list in words where they are not sure; planner: the planner's own
-    coordinates, in the convention of its profile; auto: the cascade where ``models.grounder`` is
-    set or the planner's model was trained to point, as its profile says, choice where it was not,
-    and elements where the planner follows rules."""
+    """elements: accessibility and OCR; vision: ``models.grounder``; cascade: the elements if they
+    are sure, else the model, whose points the elements check; choice: the elements if they are
+    sure, else the planner's model picks from a list in words; planner: the planner's own
+    coordinates, in the convention of its profile; auto: cascade if ``models.grounder`` is set or
+    the planner's profile says that the model was trained to point, elements if the planner follows
+    rules, else choice."""
     format: str = "auto"
-    """Prompt and answer format of the vision-language grounder; auto: as its profile says how it
-    writes points, else gta1."""
+    """Prompt and reply format of the vision-language grounder; auto: the point format in its
+    profile, else gta1."""
     min_score: float = Field(0.86, ge=0, le=1)
-    """How sure the elements grounder must be of a place; below it says "not found". Chosen for two
-    wrong clicks in a hundred on the training screens of benchmarks/grounding, each application left
-    out once: more refuses more, less clicks wrong more often."""
+    """How sure the elements grounder must be of a place, 0 to 1; below this it refuses ("not
+    found"). Chosen for two wrong clicks in a hundred on the training screens of
+    benchmarks/grounding, each application left out once: a higher value refuses more, a lower one
+    clicks wrong more often."""
 
 
 OFFERED_TOKENS = 200
 """Most tokens of the list of tools for a step."""
 RAW_TOKENS = 4000
-"""Hard limit of a raw line: what a tool printed may be a whole file."""
+"""Hard limit of a raw line: a tool's output may be a whole file."""
 
 
 class StateSettings(Section):
-    """Levels 1 and 2."""
+    """Levels 1 and 2: step lines and the refined context."""
 
     refine_every: int = Field(5, ge=1)
-    """N (HiSA, section 4.3 and table 6)."""
+    """Refine the context every N steps (HiSA, section 4.3 and table 6)."""
     step_tokens: int = Field(180, ge=60)
-    """Hard limit of one abstracted step's line."""
+    """Hard limit of one abstracted step line."""
     refined_tokens: int = Field(800, ge=100)
     """Hard limit of the refined context."""
     advice_tokens: int = Field(400, ge=50)
     """Hard limit of the rules in the advice."""
     lesson_tokens: int = Field(200, ge=50)
-    """Hard limit of the lessons beside them."""
+    """Hard limit of the lessons in the advice."""
     steps: Literal["abstracted", "raw"] = "abstracted"
-    """raw: a step's line is its log as it is, and no model is asked (HiSA, table 5)."""
+    """raw: a step line is the step's unchanged log, and no model is asked (HiSA, table 5)."""
     roi: bool | Literal["exact"] = True
-    """Show the model that abstracts a step the changed part only; else both whole pictures. exact:
-    one box around every pixel that differs at all, pointer and caret too (HiSA, 3.3.1)."""
+    """Show the model that abstracts a step only the changed region, not both whole pictures. exact:
+    one box around every pixel that differs, pointer and caret included (HiSA, 3.3.1)."""
     refine: Literal["summary", "window"] = "summary"
-    """window: instead of a summary, only the last ``window`` steps are kept (HiSA, table 5)."""
+    """window: keep the last ``window`` steps instead of a summary (HiSA, table 5)."""
     window: int = Field(5, ge=1)
 
 
 class PatternSettings(Section):
-    """Level 3."""
+    """Level 3: the pattern database."""
 
     enabled: bool = True
     engine: Literal["edge", "server"] = "edge"
@@ -263,49 +265,50 @@ class PatternSettings(Section):
     embedder: str = "minilm"
     """minilm, bge-m3, or openai:MODEL for an endpoint."""
     dedup: float | None = Field(None, ge=0, le=1)
-    """A new pattern this close to an old one of its domain and kind supersedes it; none: the
-    embedder's own (HiSA, section 4.3: 0.7)."""
+    """A new pattern at least this similar to an old one of its domain and kind supersedes it; none:
+    the embedder's own limit (HiSA, section 4.3: 0.7)."""
     top: int = Field(5, ge=1)
+    """Most patterns to recall."""
     threshold: float | None = Field(None, ge=-1, le=1)
-    """Least similarity of what is recalled; none: the embedder's own (section 4.3: 0.5)."""
+    """Least similarity of a recalled pattern; none: the embedder's own (section 4.3: 0.5)."""
     learning_seconds: float = Field(60.0, gt=0)
-    """Longest wait for the lessons of a run; chosen by hand, so that learning is not most of it."""
+    """Longest time to learn from a run; chosen by hand, so that a run is not mostly learning."""
     sops: Path | None = None
-    """A folder of SOP files, besides those that ship."""
+    """A folder of SOP files, used in addition to the shipped ones."""
 
 
 class RemoteSettings(Section):
-    """What can be done to the machine behind a guest at an address.
+    """Commands that control the machine behind a guest at an address.
 
-    A command is split into words as a shell does and run without one; ``{url}``, ``{host}``,
+    A command is split into words as a shell would, and run without a shell; ``{url}``, ``{host}``,
     ``{port}``, ``{name}`` and ``{env:VARIABLE}`` in it are replaced.
     """
 
     revert: str = ""
     """Brings the machine to its initial state, running or not; empty: it is left as it is."""
     start: str = ""
-    """Starts the machine; comes after ``revert``."""
+    """Starts the machine, after ``revert``."""
     stop: str = ""
-    """Stops the machine at the end."""
+    """Stops the machine at the end of the run."""
     command_seconds: float = Field(300.0, gt=0)
     """Time limit of each of these commands."""
     ready_seconds: float = Field(300.0, gt=0)
     """Longest wait for the guest to answer and its desktop to be drawn."""
     patience: float = Field(1.0, gt=0)
-    """Multiplies the time limit of every request; more for a slow line or a slow machine."""
+    """Multiplies the time limit of every request; raise it for a slow network or machine."""
 
 
 class LimitSettings(Section):
-    """How much a private desktop may take, so that nothing inside can exhaust the host."""
+    """How much a private desktop may use, so that nothing inside can exhaust the host."""
 
     processes: int = Field(1024, ge=64)
     """Processes and threads together; Chromium with twenty pages has about 500."""
     memory_mb: int = Field(4096, ge=256)
-    """What its processes hold together, without the files; over it the desktop is ended."""
+    """Memory of all its processes, without the files; above it the desktop is ended."""
     disk_mb: int = Field(2048, ge=64)
-    """Files that are written inside; they are kept in the host's memory."""
+    """Files written inside; they are kept in the host's memory."""
     open_files: int = Field(4096, ge=256)
-    """Of one process."""
+    """Open files of one process."""
     file_mb: int = Field(128, ge=1)
     """Largest file that is read from any environment."""
 
@@ -317,28 +320,28 @@ _VALUED: dict[Family, str] = {
     "guest": "guest=",
     "vm": "vm:",
 }
-"""Families of environments that take a value, and what stands before it."""
+"""Families of environments that take a value, and the prefix before it."""
 
 
 class EnvironmentSettings(Section):
     """Where the agent acts."""
 
     kind: str = "desktop"
-    """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (several with commas), vm:NAME,
-    or what a package or plugin announces."""
+    """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (separate several with commas),
+    vm:NAME, or a kind that a package or plugin announces."""
     remote: RemoteSettings = RemoteSettings()
     width: int | None = Field(None, ge=320)
-    """Pixels of the screen; none: as its profile says, else 1280."""
+    """Width of the screen in pixels; none: as its profile says, else 1280."""
     height: int | None = Field(None, ge=240)
-    """Likewise; else 720."""
+    """Height of the screen in pixels; none: as its profile says, else 720."""
     settle: float = Field(3.0, ge=0)
-    """Longest wait, in seconds, for the screen to stop changing after an act; longer on a busy
+    """Longest wait, in seconds, for the screen to stop changing after an action; longer on a busy
     machine."""
     idle: float = Field(900.0, gt=0)
-    """A desktop whose HiSA is gone ends itself after so many seconds."""
+    """A desktop whose HiSA process is gone ends itself after this many seconds."""
     limits: LimitSettings = LimitSettings()
     share: tuple[str, ...] = ()
-    """Folders of this machine that a private desktop has in ~/shared: DIR (read-only), DIR:rw."""
+    """Folders of this machine to show in ~/shared of a private desktop: DIR (read-only), DIR:rw."""
 
     @property
     def family(self) -> Family:
@@ -347,7 +350,7 @@ class EnvironmentSettings(Section):
 
     @property
     def value(self) -> str:
-        """Text behind the family: a display, addresses, a profile; ``NAME=VALUE`` of a package."""
+        """The text after the family: a display, addresses or a profile; of a package, the kind."""
         return self._read[1]
 
     @property
@@ -361,9 +364,9 @@ class EnvironmentSettings(Section):
 
     @property
     def throw_away(self) -> bool:
-        """Whether each run begins with a fresh machine, so that nobody need be asked.
+        """Whether each run starts with a fresh machine, so that nobody has to be asked.
 
-        A package's environment is taken to; once it is open, its capabilities decide.
+        A package's environment is assumed to, until it is open and its capabilities decide.
         """
         return {"display": False, "guest": bool(self.remote.revert)}.get(self.family, True)
 
@@ -372,17 +375,18 @@ _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(
 
 
 class TaskSettings(Section):
-    """What task files may do, which others write."""
+    """What task files may do; other people write them."""
 
     instructions: Literal["both", "abstract", "verbose"] = "both"
-    """Which form of tasks that have two a suite has: the aim alone, or a tutorial with it."""
+    """Which form a suite uses of tasks that have two: abstract: the goal alone; verbose: with a
+    tutorial; both."""
     allow_private_downloads: tuple[str, ...] = ()
-    """Beginnings of addresses, such as http://10.0.0.5/, that lie on this machine or a private
-    network and may be downloaded from; all others there are refused."""
+    """Prefixes of addresses on this machine or a private network, such as http://10.0.0.5/, from
+    which downloads are allowed; all other such addresses are refused."""
     proxy: str = ""
     """For tasks that want a proxy for their pages. Empty: they are refused; none: they run without
-    one; http://HOST:PORT, as the machine reaches it: Chrome gets it when the task starts it. No
-    user and password: settings are part of each run's record."""
+    one; http://HOST:PORT, as the machine reaches it: Chrome uses it when the task starts it. It
+    cannot hold a user and password, because settings are part of each run's record."""
 
     @field_validator("proxy")
     @classmethod
@@ -390,14 +394,14 @@ class TaskSettings(Section):
         match = _PROXY.fullmatch(value)
         if value in ("", "none") or (match and 0 < int(match[3]) < 65536):
             return value
-        raise ValueError("wanted is none, or http://HOST:PORT without user and password")
+        raise ValueError("must be none, or http://HOST:PORT without user and password")
 
 
 class Settings(Section):
     """The whole tree."""
 
     preset: str = ""
-    """Settings of a paper that all others go before: hisa-paper, gta1."""
+    """Settings of a paper, which all others override: hisa-paper or gta1."""
     run: RunSettings = RunSettings()
     models: ModelsSettings = Field(default_factory=ModelsSettings)
     planner: PlannerSettings = PlannerSettings()
@@ -410,7 +414,7 @@ class Settings(Section):
     tools: ToolSettings = ToolSettings()
     policy: PolicySettings = PolicySettings()
     secrets: Mapping[str, SecretSettings] = Field(default_factory=dict)
-    """By the name that a task gives them."""
+    """Secrets by the name that tasks use."""
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -425,9 +429,9 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Leaves out the address of a role that has no model, where a variable alone gives it.
+    """Leaves out the address of a role without a model if only a variable sets it.
 
-    Variables tell where a container's servers are, whichever of them a run then uses.
+    A container's variables name all its servers, whichever of them a run then uses.
     """
     models, variable_models = tree.get("models"), variables.get("models")
     if not isinstance(models, Mapping) or not isinstance(variable_models, Mapping):
@@ -441,7 +445,7 @@ def _without_idle_addresses(tree: dict[str, Any], variables: Mapping[str, Any]) 
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """``HISA_RUN__MAX_STEPS=9`` is ``run.max_steps = 9``."""
+    """Reads variables: ``HISA_RUN__MAX_STEPS=9`` is ``run.max_steps = 9``."""
     tree: dict[str, Any] = {}
     for name, text in sorted(environ.items()):
         if name.startswith("HISA_") and "__" in name:
@@ -454,7 +458,7 @@ def _from_assignments(assignments: Iterable[str]) -> dict[str, Any]:
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         if not equals or not path.strip():
-            raise ConfigError(f"--set {assignment!r}: want a.b=c", fix="--set run.max_steps=20")
+            raise ConfigError(f"--set {assignment!r}: must be a.b=c", fix="--set run.max_steps=20")
         tree = merge(tree, nest_value(path.strip(), scalar(text.strip())))
     return tree
 
@@ -466,13 +470,13 @@ def load(
     overrides: Mapping[str, Any] | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The effective settings.
+    """Load the effective settings.
 
     Args:
-        file: a TOML file; None: ``hisa.toml`` in the working folder where there is one.
+        file: a TOML file; None: ``hisa.toml`` in the working folder, if it exists.
         assignments: ``a.b=c`` texts, from ``--set``.
-        overrides: from named command-line options; they win over everything.
-        environ: variables; None: the process's own.
+        overrides: a tree from named command-line options, which win over everything.
+        environ: environment variables; None: the process's own.
 
     Raises:
         ConfigError: a bad file, an unknown key or a bad value, each named.
@@ -482,9 +486,9 @@ def load(
     if file is not None or path.is_file():
         if file is None and written_by_agents(path):
             raise ConfigError(
-                f"{path.absolute()} lies where the commands of an agent may have written it: "
-                "settings there are not taken",
-                fix="cd ELSEWHERE; or look at it, and give it by --config hisa.toml",
+                f"{path.absolute()} is in a folder where an agent's commands may have written it: "
+                "its settings are not used",
+                fix="cd ELSEWHERE; or check it, and pass it with --config hisa.toml",
             )
         from_file = _from_file(path)
     trees: dict[str, Mapping[str, Any]] = {
@@ -506,12 +510,12 @@ def load(
             error, Settings, noun="setting", source=lambda place: source_of(place, trees, path)
         )
         raise ConfigError(
-            reasons, fix="mend it there; hisa settings lists every setting"
+            reasons, fix="correct it there; hisa settings lists every setting"
         ) from error
 
 
 def read_stored(tree: Mapping[str, object]) -> Settings:
-    """Returns settings as a run or a bench has stored them, without those that are gone since.
+    """Returns the settings that a run or a bench stored, without settings that no longer exist.
 
     Raises:
         ConfigError: a value is not allowed.

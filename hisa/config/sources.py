@@ -1,4 +1,4 @@
-"""Trees of settings joined, and where each was given: a file, a variable, ``--set``, an option."""
+"""Merges trees of settings, and finds where each was set: file, variable, ``--set`` or option."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["merge", "nest_value", "scalar", "source_of"]
 
 
 def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A tree with another one over it, which wins where both have a value."""
+    """Returns ``base`` with the values of ``over``, which wins if both have a value."""
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)
@@ -23,13 +23,13 @@ def merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nest_value(path: str, value: Any) -> dict[str, Any]:
-    """The tree of one value at a path, such as ``run.max_steps``."""
+    """Returns a tree with one value at a path, such as ``run.max_steps``."""
     head, _, rest = path.partition(".")
     return {head: nest_value(rest, value)} if rest else {head: value}
 
 
 def scalar(text: str) -> Any:
-    """A value as TOML reads it; a bare word is a string."""
+    """Parse a value as TOML; a bare word is a string."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -39,13 +39,13 @@ def scalar(text: str) -> Any:
 def source_of(
     place: Sequence[int | str], trees: Mapping[str, Mapping[str, Any]], file: Path
 ) -> str:
-    """Returns where the setting at a place was given.
+    """Returns where the setting at a place was set, in words for an error message.
 
     Args:
-        place: its names, section first.
-        trees: what each source gave, by its kind ("option", "--set", "variable", "file"), the
+        place: names of the setting, section first.
+        trees: the settings of each source by its kind ("option", "--set", "variable", "file"), the
             strongest first.
-        file: of the last of them.
+        file: path of the settings file.
     """
     kind = max(trees, key=lambda name: _depth(trees[name], place))  # the first of equals
     names = [str(name) for name in place[: _depth(trees[kind], place)]]
@@ -61,7 +61,7 @@ def source_of(
 
 
 def _depth(tree: Any, place: Sequence[int | str]) -> int:
-    """Returns how many names of a place there are in a tree, from its root."""
+    """Returns how many names of a place exist in a tree, counted from its root."""
     for depth, name in enumerate(place):
         if isinstance(tree, Mapping) and str(name) in tree:
             tree = tree[str(name)]

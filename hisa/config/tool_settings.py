@@ -32,11 +32,11 @@ class Section(BaseModel):
 
 
 class PromptSettings(Section):
-    """What models are asked in."""
+    """The prompts that models get."""
 
     folder: Path | None = None
-    """A folder with prompt files of your own, each in place of the one of its name that ships;
-    ``hisa doctor`` says where those lie, and lists yours."""
+    """A folder of your own prompt files, each of which replaces the shipped file of that name;
+    ``hisa doctor`` prints where the shipped ones are, and lists yours."""
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,30}")
@@ -49,23 +49,23 @@ class McpServerSettings(Section):
     command: tuple[str, ...] = ()
     """Started with each run, over its standard input and output; no shell is involved."""
     url: str = Field(default="", pattern=r"^(https?://\S+)?$")
-    """A server that runs already, over streamable HTTP."""
+    """Address of a server that is already running, over streamable HTTP."""
     env: tuple[str, ...] = ()
-    """Variables of HiSA's own that the command gets: "NAME", or "NAME as OTHER" where it knows it
-    by another name. It gets no others but PATH, HOME and the like."""
+    """Environment variables passed to the command: "NAME", or "NAME as OTHER" if the command
+    expects another name. It gets no others except PATH, HOME and the like."""
     header_env: tuple[str, ...] = ()
-    """HTTP headers, each from a variable of HiSA's own: "MY_VARIABLE as Authorization"."""
+    """HTTP headers, each from an environment variable: "MY_VARIABLE as Authorization"."""
     tools: tuple[str, ...] = ("*",)
-    """Patterns of the tools that are taken, by the names that the server gives them."""
+    """Patterns of the tools to use, by the server's names."""
     seconds: float = Field(60.0, gt=0)
     """Time limit of one call."""
     start_seconds: float = Field(30.0, gt=0)
-    """Time limit of the start: until the server has listed its tools."""
+    """Time limit of the start, until the server has listed its tools."""
     reads: tuple[str, ...] = ()
-    """Patterns of its tools that only look. What a server says of itself is not believed."""
+    """Patterns of its tools that only read. The server's own claims are not trusted."""
     effects: Mapping[Effect, tuple[str, ...]] = Field(default_factory=dict)
     """Patterns of its tools by what they may do: send = ["send_*", "reply"]. A tool that the server
-    itself calls destructive has "delete" besides."""
+    itself calls destructive also has "delete"."""
 
     @field_validator("command")
     @classmethod
@@ -82,7 +82,7 @@ class McpServerSettings(Section):
         for variable in variables:
             if not _VARIABLE.fullmatch(variable):
                 raise ValueError(
-                    f"{variable!r}: wanted is NAME or NAME as OTHER, of variables' names"
+                    f"{variable!r}: must be NAME or NAME as OTHER, with names of variables"
                 )
         return variables
 
@@ -98,13 +98,13 @@ class McpServerSettings(Section):
 
 
 class ToolSettings(Section):
-    """The tools beside the built-ins."""
+    """The tools besides the built-ins."""
 
     allow: tuple[str, ...] = ("*",)
-    """Patterns of the tools that a run has, such as "calc_*"; the built-ins are always there.
-    Empty: none, so that all is done by the built-ins."""
+    """Patterns of the tools that a run may use, such as "calc_*"; the built-ins are always there.
+    Empty: only the built-ins."""
     mcp: Mapping[str, McpServerSettings] = Field(default_factory=dict)
-    """Servers of tools, by the name that their tools' names begin with."""
+    """Servers of tools by name; the names of a server's tools begin with its name."""
 
     @field_validator("mcp")
     @classmethod
@@ -122,29 +122,29 @@ _SITE = re.compile(r"[^\s/@:]+(:\d{1,5})?")
 
 
 class RuleSettings(Section):
-    """One rule: what it says, and what it is about. All that is given must hold."""
+    """One rule: a verdict and the conditions for it. All given conditions must hold."""
 
     then: Verdict
-    """allow, ask a person, or deny. Of the rules that apply, the first of the file decides."""
+    """allow, ask a person, or deny. The first rule in the file that applies decides."""
     tool: str = ""
     """Pattern of the tool's name: "bash_execution", "mail_*"."""
     command: str = ""
-    """Pattern of a command, "*" for anything: "git push*". Each command of a line is decided by
-    itself, with its program's name alone and without quotes; typed into a terminal it counts too.
-    A file that a line writes with > is a command of its own: "> ~/notes.txt"."""
+    """Pattern of a command, "*" for anything: "git push*". Each command of a line is decided
+    separately, as the bare name of its program, without quotes; a command typed into a terminal
+    counts too. A file that a line writes with > is a command of its own: "> ~/notes.txt"."""
     app: str = ""
-    """Pattern of the application in front, or that is clicked, by the class of its window."""
+    """Pattern of the application in front, or of the one clicked, by its window class."""
     url: str = ""
     """Pattern of an address that the call names, or that the browser in front shows, with or
     without its scheme: "example.org/admin*"."""
     path: str = ""
     """Pattern of a file or folder that the call names; ~ is the home folder. Without a wildcard it
-    means everything below it too."""
+    also matches everything below it."""
     effect: Effect | None = None
-    """What the call would do, as far as it can be told: delete, pay, send, install, security, leave
-    (the allowed sites or folders)."""
+    """What the call would do, as far as can be determined: delete, pay, send, install, security, or
+    leave (the allowed sites or folders)."""
     why: str = ""
-    """Told to the agent with a refusal."""
+    """Reason given to the agent when the call is refused."""
 
     @field_validator("path")
     @classmethod
@@ -155,30 +155,31 @@ class RuleSettings(Section):
 
 
 class PolicySettings(Section):
-    """What may run. It stands between the planner and everything that is done."""
+    """What may run: the policy checks everything that the planner wants done."""
 
     defaults: Literal["auto", "always", "never"] = "auto"
-    """The rules that ask before deleting, paying, sending, installing and changing security
-    settings, and before a command that cannot be read. auto: on a machine that is not thrown away;
-    always; never. Rules of ``rules`` come before them."""
+    """When the default rules apply: they ask before deleting, paying, sending, installing and
+    changing security settings, and before a command that cannot be parsed. auto: on a machine that
+    is not thrown away; always; never. ``rules`` come before them."""
     rules: tuple[RuleSettings, ...] = ()
     """The first one that applies decides."""
     sites: tuple[str, ...] = ()
-    """Sites that an agent may open, as "example.org" or "*.example.org"; empty: no limit. Whatever
-    ``defaults`` is, leaving them is asked about."""
+    """Sites that an agent may open, such as "example.org" or "*.example.org"; empty: no limit.
+    Leaving them is always asked about, whatever ``defaults`` is."""
     folders: tuple[str, ...] = ()
-    """Folders in which files may be changed, such as "~/Documents"; empty: no limit. Likewise."""
+    """Folders in which files may be changed, such as "~/Documents"; empty: no limit. Leaving them
+    is always asked about too."""
     unknown: Verdict = "allow"
-    """Where no rule applies."""
+    """The verdict if no rule applies."""
     dry_run: bool = False
-    """Do nothing: say what would be done, and end."""
+    """Do nothing: print what would be done, and end."""
 
     @field_validator("sites")
     @classmethod
     def _hosts(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
         wrong = [site for site in sites if not _SITE.fullmatch(site)]
         if wrong:
-            raise ValueError(f'{wrong[0]!r}: a site is a host such as "*.example.org", no address')
+            raise ValueError(f'{wrong[0]!r}: a site is a host such as "*.example.org", not a URL')
         return sites
 
     @field_validator("folders")
@@ -191,16 +192,15 @@ class PolicySettings(Section):
 
 
 class SecretSettings(Section):
-    """A secret that a task may name as ``{{secret:NAME}}``; its value is no setting."""
+    """A secret that a task may name as ``{{secret:NAME}}``; its value is never a setting."""
 
     env: str = Field(min_length=1)
-    """Variable that holds the value."""
+    """Environment variable that holds the value."""
     apps: tuple[str, ...] = ()
-    """Patterns of the applications that it may be typed into, by the class of their windows;
-    empty: any."""
+    """Patterns of the applications that it may be typed into, by window class; empty: any."""
     sites: tuple[str, ...] = ()
     """Patterns of the hosts of pages that it may be typed into, such as "*.example.org"; empty:
-    any. Where some are given, it is typed into nothing but a browser that shows one of them."""
+    any. If some are given, it is typed only into a browser that shows one of them."""
     commands: tuple[str, ...] = ()
-    """Patterns of the command lines that may have it, such as "curl *"; empty: none. Each command
-    of a line that names it has to match one."""
+    """Patterns of the command lines that may use it, such as "curl *"; empty: none. Each command
+    of a line that names it must match one."""

@@ -1,4 +1,4 @@
-"""What packages know to be on the screen: the entry-point group ``hisa.lists``."""
+"""Loads the parts that packages announce in the entry-point group ``hisa.lists``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from hisa.screen.observation import Observation
 __all__ = ["load_parts", "with_lists"]
 
 _PARTS = ("list_things", "read_text", "picks", "open_grounder", "chances")
-"""What tells the kinds of parts apart: each has a method of these."""
+"""Methods by which the kinds of parts are recognised: each part has at least one."""
 
 
 def load_parts() -> list[tuple[EntryPoint, Any]]:
-    """The lists, rankers and readers of text that packages announce, HiSA's own first.
+    """Load the lists, rankers and readers of text that packages announce, HiSA's own first.
 
     Each is a `ThingList`, `TextReader` or `SelfTest` of `hisa.grounder.base`, a `Matcher` of
     `hisa.grounder.matchers`, or a ranker, which a matcher asks; or several of them.
@@ -33,8 +33,8 @@ def load_parts() -> list[tuple[EntryPoint, Any]]:
     for point, part in parts:
         if not any(hasattr(part, name) for name in _PARTS):
             raise PluginFailed(
-                f"{plugins.describe_point('lists', point)}: {part!r} is none of those that the "
-                "group may hold: ThingList, TextReader, SelfTest, Matcher or Ranker"
+                f"{plugins.describe_point('lists', point)}: {part!r} is not allowed in this group; "
+                "it must be a ThingList, TextReader, SelfTest, Matcher or Ranker"
             )
     return parts
 
@@ -42,7 +42,13 @@ def load_parts() -> list[tuple[EntryPoint, Any]]:
 def with_lists(
     things: list[Thing], observation: Observation, *, parts: bool, drawn: bool
 ) -> list[Thing]:
-    """The things and what all lists add, each to what those before it know.
+    """Returns the things with those that all lists add, each list seeing the earlier ones' things.
+
+    Args:
+        things: what is known so far.
+        observation: the look that they are from.
+        parts: whether a part of a control may be meant, such as an arrow.
+        drawn: whether the lists may examine the picture, which can take 0.1 s.
 
     Raises:
         PluginFailed: a list cannot be imported or raised something; names the package.

@@ -83,7 +83,10 @@ class TextReader(Protocol):
     def read_text(
         self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
     ) -> tuple[Line, ...]:
-        """See `hisa.screen.ocr.read_text`; called from several threads."""
+        """Read the text of ``screenshot`` within ``box``, of words at least as sure as ``least``.
+
+        See `hisa.screen.ocr.read_text`; it is called from several threads.
+        """
         ...
 
 
@@ -96,16 +99,22 @@ class SelfTest(Protocol):
     """
 
     def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
-        """Returns the trust in a model that picks; without a figure, people hear ``command``.
+        """Returns the trust in a model that picks; an unmeasured one is noted with ``command``.
 
         Args:
             key: names the model.
-            emit: gets what is told.
-            events: of the run so far.
-            command: measures the model.
+            emit: takes the note for the log.
+            events: events of a resumed run so far.
+            command: the command that measures the model.
         """
         ...
 
     def points_right(self, key: Key, emit: Emit, events: Iterable[Event]) -> float | None:
-        """Returns the chance that a model points rightly; None where it is not worth asking."""
+        """Returns the probability that a model points correctly; None if it should not be asked.
+
+        Args:
+            key: names the model.
+            emit: takes the note for the log.
+            events: events of a resumed run so far.
+        """
         ...

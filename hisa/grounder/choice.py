@@ -1,4 +1,4 @@
-"""Has a model that need not see pick what is meant from a short list in words."""
+"""Has a model, which need not see pictures, pick the described thing from a short list."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ _ANSWER = re.compile(r"[\s{\"'`*]*(?:(?:element|number|index)\b[\s\"'`:#*]*)?(\d
 async def ask_pick(
     model: Model, description: str, things: Sequence[str], image: Size
 ) -> tuple[int, str]:
-    """Returns the number that a model picks, 0 for none, and why where it is no number.
+    """Returns the number that a model picks, 0 for none, and the reason if it is no valid number.
+
+    Args:
+        model: the model to ask.
+        description: the planner's words for the target.
+        things: the things to choose from, in words.
+        image: size of the picture, for positions in the list.
 
     Raises:
         ModelUnavailable, BudgetExceeded: from the model.
@@ -48,6 +54,6 @@ async def ask_pick(
 
 
 def list_text(things: Sequence[str]) -> str:
-    """The list as the model reads it."""
+    """Returns the list as the model reads it."""
     lines = (f"{number} {words}" for number, words in enumerate(things, 1))
     return sections({"elements": "\n".join(lines)})

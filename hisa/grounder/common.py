@@ -1,4 +1,4 @@
-"""What every grounder does around finding one place."""
+"""Shared by all grounders: filling the slots of a call, and the events of grounding."""
 
 from __future__ import annotations
 
@@ -90,7 +90,14 @@ async def _find_all(
 def grounded_event(
     places: Iterable[Place], source: str, observation: Observation, seconds: float
 ) -> Grounded:
-    """The event of a call whose places were found."""
+    """Returns the event of a call whose places were found.
+
+    Args:
+        places: the place of each slot.
+        source: the actions' source, with coordinates.
+        observation: the look on which they were found.
+        seconds: how long that took.
+    """
     return Grounded(
         places=tuple(place_found(place, observation) for place in places),
         input=source,
@@ -180,7 +187,15 @@ def _build_element_found(element: Element, observation: Observation, **more: Any
 def build_tried_event(
     description: str, by: str, verdict: GroundingVerdict, place: Place | None = None, **more: Any
 ) -> GroundingTried:
-    """Returns a step of a search: the place that it came to, and ``more`` of its fields."""
+    """Returns the event for one step of a search.
+
+    Args:
+        description: the planner's words for the target.
+        by: which way of finding was tried.
+        verdict: what came of it.
+        place: the place that it found, if any.
+        more: further fields of the event.
+    """
     if place is not None:
         more |= {"x": place.point.x, "y": place.point.y, "label": place.label}
     return GroundingTried(description=description, by=by, verdict=verdict, **more)

@@ -69,10 +69,15 @@ PAIR = AnswerSyntax("(x,y)", 32, "one pair (x,y)", partial(read_pair, _PAIR))
 
 
 def smart_resize(size: Size, *, min_pixels: int, max_pixels: int) -> Size:
-    """The size to which Qwen2.5-VL servers bring a picture: multiples of 28, area within limits.
+    """Returns the size to which Qwen2.5-VL servers resize a picture, in multiples of 28.
 
-    A picture that has this size already is left alone by the server, so that answers are in the
+    The server does not resize a picture that has this size already, so that answers are in the
     pixels that were sent. Halves are rounded to even, as the servers do.
+
+    Args:
+        size: size of the picture in pixels.
+        min_pixels: smallest area in pixels.
+        max_pixels: largest area in pixels.
 
     Raises:
         ValueError: one side is more than 200 times the other.

@@ -72,7 +72,13 @@ class Marks:
     def number(
         self, things: Sequence[Thing], observation: Observation, rows: Mapping[Thing, str]
     ) -> None:
-        """Take these things for the newest list, the first as number 1; see `row_names`."""
+        """Make the newest list of these things, the first as number 1.
+
+        Args:
+            things: the listed things, in order.
+            observation: the look that they are from.
+            rows: words that tell equal things apart; see `row_names`.
+        """
         places = [place_of(thing, observation) for thing in things]
         self._newest = tuple(
             replace(place, label=f"{place.label} {rows.get(thing, '')}".strip())

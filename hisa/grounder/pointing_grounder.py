@@ -20,7 +20,7 @@ from hisa.screen.observation import Element, Observation
 __all__ = ["PointingGrounder", "take_pixels", "written_as"]
 
 _SURE = 0.9
-"""What an element must score to speak against a planner's point; chosen by hand."""
+"""The least score at which an element overrules a planner's point; chosen by hand."""
 _BESIDE = 6
 """Image pixels by which a point may miss an element's box and still mean it."""
 
@@ -116,7 +116,12 @@ class PointingGrounder:
 
 
 def take_pixels(call: ToolCall, observation: Observation, *, emit: Emit) -> GroundedCall:
-    """The call, whose points are pixels of the picture as they are; nothing is searched for.
+    """Returns the call grounded with its own points, which are pixels of the picture.
+
+    Args:
+        call: a call without slots.
+        observation: the look on which it was decided.
+        emit: takes `hisa.events.Grounded` or `hisa.events.GroundingFailed`.
 
     Raises:
         NotFound: a point lies outside the picture.

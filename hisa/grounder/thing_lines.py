@@ -180,9 +180,14 @@ def value_of(thing: Thing) -> str:
 
 
 def rank_things(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
-    """The things by what a planner needs most.
+    """Returns the things, those that a planner needs most first.
 
-    First what the task's words name, then menus and lists that are open, then the focused window.
+    First those that the task's words name, then open menus and lists, then the focused window.
+
+    Args:
+        things: the things, in the order of the screen.
+        task: its words are compared with those of the things.
+        observation: the look that they are from.
     """
     task_words = tokens(task.instruction)
     front = in_front(observation)

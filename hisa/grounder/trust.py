@@ -1,4 +1,4 @@
-"""How far a model that picks from lists is trusted: by its profile, else as a self-test found."""
+"""How far a model's picks from a list are trusted: by its profile, else by a self-test."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ class Trust:
 
 
 def key_of(model: str, settings: ModelSettings, profile: Profile | None) -> Key:
-    """Returns what a figure belongs to."""
+    """Returns the key under which a model's measured accuracy is stored.
+
+    Args:
+        model: the model's name.
+        settings: for the address of its server.
+        profile: for its name; None: no profile.
+    """
     address = str(settings.base_url) or os.environ.get("OPENAI_BASE_URL", "")
     return model, address, profile.name if profile else ""

@@ -1,4 +1,4 @@
-"""Models that packages announce, and the attributes they bring."""
+"""Models that packages announce, and the attributes of their factories."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["AnnouncedModel", "find_announced"]
 
 @dataclass(frozen=True)
 class AnnouncedModel:
-    """Attributes of a factory in ``hisa.models``, all of which it may leave out.
+    """Attributes of a factory in ``hisa.models``, all of which are optional.
 
-    One that is announced as ``NAME:`` has all models whose names begin so; it may bring
-    ``profile_of(name)`` in place of ``profile``.
+    A factory announced as ``NAME:`` provides all models whose names begin with that; it may have
+    ``profile_of(name)`` instead of ``profile``.
     """
 
     profile: Profile | None = None
-    """Of what the model takes and costs; None: found by its name, as that of any model."""
+    """What the model takes and costs; None: found by its name, as for any model."""
     by_rules: bool = False
-    """Whether it follows rules and sees no pictures. Then no grounder and no judge follow it."""
+    """Whether it follows rules and sees no pictures. Then grounder and judge do not use it."""
     title: str = ""
-    """Its name in outputs; empty: the name that it is announced by."""
+    """Its name in outputs; empty: its announced name."""
 
 
 def find_announced(name: str) -> AnnouncedModel | None:
-    """Returns the attributes of the model of a name; None where no package announces it.
+    """Returns the attributes of a model by name; None if no package announces it.
 
     Raises:
         PluginFailed: it cannot be imported, or fails; names the package.

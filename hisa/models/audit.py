@@ -1,4 +1,4 @@
-"""What leaves the machine is written down first, as it is sent."""
+"""Records each request to a model as it is sent, before it leaves the machine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["Audit", "KeepPicture", "picture_hashes"]
 _PLAIN_PROFILE = Profile(name="none", structured="json_schema")
 _SETTINGS = ModelSettings(model="none")
 _LONG = 200
-"""Characters of a text or a value that is named by its hash: the next request has it again."""
+"""Texts and values longer than this are replaced by their hash: later requests repeat them."""
 _TURNS = ("messages", "input")
 _ADDRESSES = ("url", "image_url")
-"""Keys behind which a picture goes."""
+"""Keys whose value may be a picture."""
 
 
 KeepPicture = Callable[[Screenshot], Awaitable[str]]
@@ -31,7 +31,7 @@ KeepPicture = Callable[[Screenshot], Awaitable[str]]
 
 
 async def picture_hashes(request: ModelRequest, keep: KeepPicture | None) -> tuple[str, ...]:
-    """The pictures of a request by hash, in order, each kept where there is a place for it."""
+    """Returns the hashes of a request's pictures, in order, after keeping each with ``keep``."""
     pictures = request.pictures
     if keep is not None:
         return tuple([await keep(image) for image in pictures])
@@ -41,7 +41,7 @@ async def picture_hashes(request: ModelRequest, keep: KeepPicture | None) -> tup
 
 
 class Audit:
-    """Turns requests into events; what was long in an earlier one is named by its hash only."""
+    """Turns requests into events; long texts of earlier requests appear only as hashes."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -56,9 +56,10 @@ class Audit:
         """Returns the event for a request that is about to leave.
 
         Args:
-            request: what is asked.
-            body: what is sent; None: the model is behind no wire, and the body is what it would be.
-            pictures: as `picture_hashes` has them.
+            request: the request.
+            body: the body as sent; None: the model is not behind a network, and the body is encoded
+                as it would be.
+            pictures: hashes from `picture_hashes`.
             more: further fields of the event.
         """
         texts: dict[str, str] = {}
@@ -83,13 +84,13 @@ class Audit:
 
 
 class _Named:
-    """Puts hashes in the place of pictures and of what is long."""
+    """Replaces pictures and long texts by hashes."""
 
     def __init__(self, texts: dict[str, str], pictures: Iterator[str]) -> None:
         self._texts, self._pictures = texts, pictures
 
     def value(self, value: Any, key: str = "") -> Any:
-        """A value of a message, with what lies in it."""
+        """Returns a value of a message with its pictures and long texts replaced."""
         match value:
             case str() if key in _ADDRESSES and value.startswith("data:image/"):
                 return {"$image": next(self._pictures, "")}
@@ -102,7 +103,7 @@ class _Named:
         return value
 
     def field(self, value: Any) -> Any:
-        """A parameter as a whole."""
+        """Returns a parameter of the body, replaced as a whole if it is long."""
         if isinstance(value, str | int | float | bool | None):
             return self.value(value)
         text = json.dumps(value, ensure_ascii=False, default=dict)

@@ -1,4 +1,4 @@
-"""What models ask of the planner that asks them."""
+"""What the models need to know of the planner's kind."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ __all__ = ["ClientKind"]
 
 
 class ClientKind(Protocol):
-    """What models ask of a planner's kind; see `hisa.wiring.planner_kind.PlannerKind`."""
+    """The part of a planner's kind that models use; see `hisa.wiring.planner_kind.PlannerKind`."""
 
     def adapt_profile(self, profile: Profile) -> Profile:
-        """Returns what the model takes when it is asked so."""
+        """Returns the profile of the model when it is asked by this kind."""
         ...
 
     def client(
         self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role
     ) -> Model | None:
-        """Returns a client of its own; None: chat completions."""
+        """Returns a client of this kind; None: chat completions.
+
+        Args:
+            settings: settings of the role's model.
+            endpoint: address and key.
+            profile: the model's profile, as `adapt_profile` returned it.
+            section: the role whose settings error messages name.
+        """
         ...

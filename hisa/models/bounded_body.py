@@ -1,4 +1,4 @@
-"""The body of an answer, given up where it or one of its lines is too long."""
+"""A response body that raises an error if it, or one of its lines, is too long."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class BoundedBody(httpx.AsyncByteStream):
     """A body, unpacked and counted as it is read.
 
     Args:
-        body: as it comes from the server.
+        body: the body from the server.
         encoding: the header Content-Encoding.
-        most: bytes of the whole.
-        longest_line: bytes of a line: whoever reads events keeps a line as a whole.
+        most: most bytes of the whole body, once unpacked.
+        longest_line: most bytes of a line: the reader of events buffers a whole line.
     """
 
     def __init__(
@@ -43,5 +43,5 @@ class BoundedBody(httpx.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        """Close the connection, or give it back."""
+        """Close the connection, or return it to the pool."""
         await self._body.aclose()

@@ -1,4 +1,4 @@
-"""Hard limits on money, tokens and wall clock, checked before each request leaves."""
+"""Hard limits on money, tokens and wall-clock time, checked before each request leaves."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from hisa.models.spending import Ledger, Totals
 __all__ = ["REFERENCE_PRICE", "Budget", "without_price"]
 
 REFERENCE_PRICE = REFERENCE.price or Price(input=0, output=0)
-"""What a token of unknown price is counted at."""
+"""The price at which tokens of unknown price are counted."""
 
 
 def without_price(usd: float, models: Iterable[str]) -> str:
-    """Returns a line that says how a limit in dollars applies to models without a known price."""
+    """Returns a line on how a limit in dollars applies to models without a known price."""
     price = REFERENCE_PRICE
     return (
-        f"the price of {', '.join(models)} is not known: the limit of ${usd:g} is kept as one of "
-        f"tokens, counted at ${price.input:g} in and ${price.output:g} out per million "
-        f"({REFERENCE.name}, the dearest model with a known price, {price.date}); "
-        "models.ROLE.profile=local says that a server costs nothing, a file of profiles its price"
+        f"the price of {', '.join(models)} is not known: for the limit of ${usd:g} its tokens are "
+        f"counted at ${price.input:g} in and ${price.output:g} out per million "
+        f"({REFERENCE.name}, the most expensive model with a known price, {price.date}); "
+        "set models.ROLE.profile=local if the server is free, or a profile file with the price"
     )
 
 
 class Budget:
     """The limits of a run; None: no limit.
 
-    What was spent is read from a ledger, so a resumed run goes on where its events left off. A
-    call is refused where the money or tokens spent, those of requests in flight and this
-    request's estimated input would pass the limit: at most the replies in flight go beyond it.
+    The ledger knows what was spent, so a resumed run continues from its recorded events. A call is
+    refused if the money or tokens spent, plus those of requests in flight, plus this request's
+    estimated input exceed the limit: only replies in flight can go beyond it.
 
-    Time is taken from a monotonic clock: setting the computer's clock moves no deadline, and on
-    Linux the time in which the machine was suspended does not count.
+    The clock is monotonic: setting the computer's clock moves no deadline, and on Linux the time
+    for which the machine was suspended does not count.
 
-    Tokens whose price is not known count against the dollars too, at `REFERENCE`: the limit is
-    then one of tokens, and ends a run rather too early than too late.
+    Tokens of unknown price count at the price of `REFERENCE`, so that a run ends too early rather
+    than too late.
 
     Args:
-        usd: US dollars.
-        tokens: tokens in and out together.
-        seconds: wall clock from the construction of this object.
-        clock: seconds; only differences matter.
-        used_seconds: already used by earlier parts of a resumed run.
+        usd: limit in US dollars.
+        tokens: limit of tokens in and out together.
+        seconds: limit of wall-clock time from the construction of this object.
+        clock: returns seconds; only differences matter.
+        used_seconds: seconds already used by earlier parts of a resumed run.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Budget:
         self._clock = clock
         self._started = clock() - used_seconds
         self.in_flight: dict[str, tuple[float, int]] = {}
-        """What each request that is not answered yet may cost, by its turn: dollars and tokens."""
+        """Estimated dollars and tokens of each unanswered request, by its turn."""
 
     @property
     def used_seconds(self) -> float:
@@ -76,16 +76,22 @@ class Budget:
         return None if self.seconds is None else max(0.0, self.seconds - self.used_seconds)
 
     def check_wait(self, seconds: float) -> None:
-        """Whether a wait fits.
+        """Check that a wait of so many seconds ends before the deadline.
 
         Raises:
-            BudgetExceeded: the deadline lies inside it.
+            BudgetExceeded: it does not.
         """
         if self.seconds is not None and self.used_seconds + seconds >= self.seconds:
             raise self.out_of_time()
 
     def admit(self, turn: str, ledger: Ledger, *, usd: float, tokens: int) -> None:
-        """Reserve a request's estimated cost, until it is taken out of `in_flight`.
+        """Reserve a request's estimated cost, until it is removed from `in_flight`.
+
+        Args:
+            turn: name of the request.
+            ledger: what was spent so far.
+            usd: estimated dollars of the request's input.
+            tokens: estimated tokens of the request's input.
 
         Raises:
             BudgetExceeded: it does not fit; nothing is reserved.
@@ -96,7 +102,7 @@ class Budget:
         self.in_flight[turn] = usd, tokens
 
     def out_of_time(self) -> BudgetExceeded:
-        """The error for a passed deadline."""
+        """Returns the error for a passed deadline."""
         limit = self.seconds or 0.0
         return BudgetExceeded(
             f"time limit of {limit:g} s reached: {self.used_seconds:.1f} s used",

@@ -1,4 +1,4 @@
-"""One try of one call, by the `openai` package; `RoleModel` adds retries, budget and ledger."""
+"""One try of one call with the `openai` package; `RoleModel` adds retries, budget and ledger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenAIModel"]
 
 _OTHER = (401, 403, 404, 408, 413, 429)
-"""Statuses that say something of the key, the address, the time or the size."""
+"""Statuses that are about the key, the address, the time or the size, not about a parameter."""
 _STREAM = r"\bstream"
 _FORM = r"response.?format|json.?(schema|object|mode)|structured.?output|grammar"
 
@@ -41,29 +41,29 @@ _FORM = r"response.?format|json.?(schema|object|mode)|structured.?output|grammar
 class OpenAIModel:
     """A model behind any server that speaks the OpenAI chat protocol.
 
-    Every request carries ``X-Component`` (the role) and ``X-Step``. What a server refuses, such as
-    to stream, is left out from then on. A server that reports no
-    usage gets an estimate (see `hisa.models.tokens`).
+    Every request carries ``X-Component`` (the role) and ``X-Step``. A feature that the server
+    refuses, such as streaming, is not requested again. If a server reports no usage, it is
+    estimated (see `hisa.models.tokens`).
 
     Args:
         settings: model name, time limits of a try, longest response.
         endpoint: address and key.
         profile: what the model takes.
-        name: as printed; empty: the model's name.
-        section: the part of the settings that error messages point to.
-        http_client: sends the requests in place of a client of its own (such as one that serves
-            the model in this process); closed by `aclose`.
+        name: name to print; empty: the model's name.
+        section: the role whose settings error messages name.
+        http_client: sends the requests instead of an own client (such as one that serves the
+            model in this process); closed by `aclose`.
     """
 
     path: ClassVar[str] = "chat/completions"
-    """What follows the base address."""
+    """The path after the base address."""
     api: ClassVar[str] = "chat"
     reports_body: ClassVar[bool] = True
     stream_fields: ClassVar[Mapping[str, Any]] = {
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    """What of a body asks for a stream."""
+    """The fields of a body that ask for a stream."""
 
     def __init__(
         self,
@@ -88,10 +88,10 @@ class OpenAIModel:
         await self._client.aclose()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """One try.
+        """Make one try; without a feature that the server refuses, it is repeated at once.
 
         Raises:
-            TryFailed: with its kind; the text of an empty response is empty and no failure here.
+            TryFailed: the try failed. A response with empty text is not a failure here.
         """
         if self._openai is None:
             self._openai = await asyncio.to_thread(self._open)  # the import takes half a second
@@ -106,7 +106,7 @@ class OpenAIModel:
                     raise
 
     async def _body(self, request: ModelRequest) -> dict[str, Any]:
-        """The request's body, encoded in a thread where that takes long."""
+        """Returns the request's body, encoded in a thread if that takes long."""
         if all(image.is_quick for image in request.pictures):
             body = self._encode_request(request)
         else:
@@ -120,10 +120,10 @@ class OpenAIModel:
         return read_response(raw)
 
     def _open(self) -> AsyncOpenAI:
-        """The package's client, which never retries by itself: retries are visible events."""
+        """Open the package's client, which never retries: retries are visible events."""
         from openai import AsyncOpenAI
 
-        http: Any = self._client  # it takes clients of httpx, and names those of its own alone
+        http: Any = self._client  # any client of httpx works, though its types name only its own
         return AsyncOpenAI(
             api_key=self._endpoint.api_key,
             base_url=self._endpoint.url,
@@ -133,7 +133,7 @@ class OpenAIModel:
         )
 
     async def _once(self, body: dict[str, Any], request: ModelRequest) -> ChatResponse:
-        """One exchange, limited in its silence, its whole time and its size."""
+        """Make one exchange, limited in silence, total time and size."""
         import httpx
         from openai import OpenAIError
 
@@ -149,9 +149,9 @@ class OpenAIModel:
             raise TryFailed(
                 str(error), kind, status=error.status, words=str(error), fix=self._other_address()
             ) from None
-        # The last is of the host of a redirect, which httpx looks at.
+        # UnicodeError: httpx parses the host of a redirect.
         except (TimeoutError, httpx.HTTPError, OpenAIError, UnicodeError) as error:
-            if stream.ended:  # no end mark, no usage: the answer is whole
+            if stream.ended:  # only the end mark and the usage are missing: the reply is complete
                 return stream.answer()
             raise self._failure(error, stream, too_long=time_limit.expired()) from error
 
@@ -179,7 +179,7 @@ class OpenAIModel:
     async def _follow(
         self, response: httpx.Response, request: ModelRequest, stream: ChatStream
     ) -> None:
-        """Add the chunks of a streamed answer as they come."""
+        """Add the chunks of a streamed reply as they arrive."""
         from openai import APIConnectionError, APIError, AsyncStream
 
         assert self._openai is not None
@@ -198,9 +198,9 @@ class OpenAIModel:
             raise MalformedResponse(f"an event that is not JSON: {error}") from None
 
     async def _post(self, body: dict[str, Any], request: ModelRequest) -> httpx.Response:
-        """The response, whose body is still to be read.
+        """Send the request; returns the response, whose body is still to be read.
 
-        It is not parsed by the package, whose types know less than servers say.
+        The package does not parse it, because its types drop fields that servers send.
         """
         import httpx
         from openai import AsyncStream
@@ -219,7 +219,7 @@ class OpenAIModel:
         return response
 
     def _failure(self, error: Exception, stream: ChatStream, *, too_long: bool) -> TryFailed:
-        """The failure that an error of the exchange is."""
+        """Returns the failure for an error of the exchange."""
         import httpx
         from openai import APIConnectionError, APIStatusError
 
@@ -247,7 +247,7 @@ class OpenAIModel:
         message = f"no answer from {self._show_url()} within {limit:g} s"
         if stream.began:
             so_far = str(stream) or "no token yet"
-            message = f"{self._show_url()} had begun to answer ({so_far}) and was not done"
+            message = f"{self._show_url()} began to answer ({so_far}) but did not finish"
             message += f" within {limit:g} s"
         fix = f"--set models.{self._section}.{name}={2 * limit:g}"
         return TryFailed(message, "timeout", fix=fix, began=stream.began)
@@ -259,7 +259,7 @@ class OpenAIModel:
         kind = _kind(status)
         body = _error_body(response)
         words = error_words(body) or response.text[:500] or "(no text)"
-        # A spent account answers 429 as well, but waiting does not fill it.
+        # An empty account answers 429 too, but waiting does not help.
         if isinstance(body, dict) and body.get("code") == "insufficient_quota":
             kind = "refused"
         return TryFailed(
@@ -272,29 +272,29 @@ class OpenAIModel:
         )
 
     def _other_address(self) -> str:
-        """Returns what to try where nothing of the API lies at this address."""
+        """Returns what to try if this address does not serve the API."""
         setting = f"models.{self._section}.base_url"
-        return f"check --model and {setting}, which mostly ends in /v1; {self._look()}"
+        return f"check --model and {setting}, which usually ends in /v1; {self._look()}"
 
     def _sent_on(self, location: str) -> TryFailed:
         place = redact(location.partition("?")[0])
         return TryFailed(
-            f"{self._show_url()} sends on to {place}, which gets neither the key nor the request",
+            f"{self._show_url()} redirects to {place}, which gets neither the key nor the request",
             "refused",
-            fix=f"if that is the one you mean, set models.{self._section}.base_url",
+            fix=f"if you mean that server, set models.{self._section}.base_url",
         )
 
     def _fix(self, status: int) -> str:
         section, variable = self._section, self._settings.api_key_env
         match status:
             case 401 | 403:
-                return f"export {variable}=… with a key that {self._show_url()} takes"
+                return f"export {variable}=… with a key that {self._show_url()} accepts"
             case 404:
                 return self._other_address()
             case 400 | 422:
                 return (
                     f"if a parameter is refused: --set models.{section}.profile=FILE.toml (now "
-                    f"{self.profile.name}); if pictures are: --set planner.sees=elements"
+                    f"{self.profile.name}); if pictures are refused: --set planner.sees=elements"
                 )
             case _:
                 return self._look()
@@ -321,10 +321,10 @@ class OpenAIModel:
 
 
 def _without_refused(profile: Profile, failure: TryFailed) -> Profile:
-    """The profile without what the server named in its refusal; as it is for anything else."""
+    """Returns the profile without the feature that the server refused, if it named one."""
     status = failure.status or 0
     words = failure.words if status >= 400 and status not in _OTHER else ""
-    # A stream that broke (5xx) may go next time.
+    # A stream that broke (5xx) may work next time.
     if profile.streams and failure.kind == "refused" and re.search(_STREAM, words, re.I):
         return profile.model_copy(update={"streams": False})
     if profile.structured != "none" and re.search(_FORM, words, re.I):
@@ -341,7 +341,7 @@ def _kind(status: int) -> FailureKind:
 
 
 def _error_body(response: Any) -> Any:
-    """Returns the server's error object, else its whole JSON; None where it is not JSON."""
+    """Returns the server's error object, else its whole JSON; None if it is not JSON."""
     try:
         body = json.loads(response.content)
     except (ValueError, RecursionError):

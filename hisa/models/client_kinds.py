@@ -1,4 +1,4 @@
-"""Planners of ``hisa.planners`` as far as models go: which one a model is asked by."""
+"""Chooses the kind of planner in ``hisa.planners`` by which a model is asked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["find_kind", "kind_name"]
 
 
 def kind_name(kind: str, profile: Profile) -> str:
-    """The kind of planner that a model is asked as where it plans; "chat" for none of its own."""
+    """Returns the kind of planner by which a model is asked; "chat" if it needs no special one."""
     if kind not in ("auto", "chat"):
         return kind
     taken = "computer" if profile.computer else "short" if profile.small else ""
@@ -22,10 +22,10 @@ def kind_name(kind: str, profile: Profile) -> str:
 
 
 def find_kind(kind: str, profile: Profile) -> EntryPoint | None:
-    """Returns the entry point of the planner that a model is asked by; None: chat completions.
+    """Returns the entry point of the planner by which a model is asked; None: chat completions.
 
     Raises:
-        ConfigError: the settings name one that nobody announces.
+        ConfigError: the settings name a kind that no package announces.
     """
     name = kind_name(kind, profile)
     point = plugins.find("planners", name)

@@ -1,4 +1,4 @@
-"""The way to a model's server: proxies, certificates, headers; and what is wrong with them."""
+"""Connections to a model's server: proxies, certificates and headers, and errors in them."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ __all__ = [
 ]
 
 MOST_BYTES = 8 << 20
-"""Of a response, once unpacked: a hundred times the longest answer that models give."""
+"""Most bytes of a response, once unpacked: a hundred times the longest reply of a model."""
 _PER_TOKEN = 8
-"""A stream takes some 300 bytes for a token, so it may be so many times longer than a body."""
+"""A stream takes some 300 bytes per token, so it may be this many times longer than a body."""
 _SENT = ("Host", "Content-Length", "Content-Type", "X-Component", "X-Step")
-"""Headers of a request that go to the server besides those of `_headers`."""
+"""Headers of a request that are sent besides those of `_headers`."""
 _ACCOUNT = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 _WAYS = ("http_proxy", "https_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir")
-"""Variables of the environment that say how a server is reached, in small letters."""
+"""Environment variables that affect how a server is reached, in lower case."""
 
 
 def auth_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key, by Azure's name for it with its classic addresses; a token goes as elsewhere."""
+    """Returns the header with the key: Azure's "api-key" for its classic addresses, else a bearer.
+
+    A token for Azure goes as a bearer too.
+    """
     if "api-version=" in endpoint.url and endpoint.api_key.count(".") != 2:
         return {"api-key": endpoint.api_key}
     return {"Authorization": f"Bearer {endpoint.api_key}"}
 
 
 def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """The key, and for a public server the account that the environment names."""
+    """Returns the key and, for a public server, the account in the environment variables."""
     headers = auth_headers(endpoint) | {"Accept-Encoding": "identity"}
     if not endpoint.local:
         headers |= {name: os.environ[key] for name, key in _ACCOUNT.items() if os.environ.get(key)}
@@ -51,9 +54,9 @@ def _headers(endpoint: Endpoint) -> dict[str, str]:
 
 
 def http_options(endpoint: Endpoint) -> dict[str, Any]:
-    """Returns how httpx connects: to a local server without the proxies of the environment.
+    """Returns the options of httpx; a local server is reached without the environment's proxies.
 
-    Certificates are those of SSL_CERT_FILE or SSL_CERT_DIR wherever the server is.
+    SSL_CERT_FILE and SSL_CERT_DIR apply to every server.
     """
     import httpx
 
@@ -67,25 +70,25 @@ def http_options(endpoint: Endpoint) -> dict[str, Any]:
 
 @contextmanager
 def connecting(endpoint: Endpoint) -> Iterator[None]:
-    """Says what of the environment keeps a client from being opened.
+    """Turn errors of opening a client into one that names the environment variables at fault.
 
     Raises:
-        ModelUnavailable: a proxy of a kind that cannot be used, or certificates that are not there.
+        ModelUnavailable: a proxy of an unsupported kind, or missing certificates.
     """
     try:
         yield
     except (ImportError, ValueError, OSError) as error:
         ways = [f"{k}={v}" for k, v in os.environ.items() if k.lower() in _WAYS and v]
         raise ModelUnavailable(
-            f"{redact(endpoint.url)} cannot be reached by {redact(', '.join(ways))}: {error}",
-            fix=f"mend or unset that variable; a SOCKS proxy needs {install_command('socks')}",
+            f"{redact(endpoint.url)} cannot be reached with {redact(', '.join(ways))}: {error}",
+            fix=f"correct or unset that variable; a SOCKS proxy needs {install_command('socks')}",
         ) from error
 
 
 def open_client(endpoint: Endpoint, client: httpx.AsyncClient | None = None) -> httpx.AsyncClient:
-    """Returns a client that sends our headers alone and reads bounded answers.
+    """Returns a client that sends only HiSA's headers and limits the size of responses.
 
-    It follows no redirect: another server would get the key and what is on the screen.
+    It follows no redirect: another server would get the key and the screen.
 
     Raises:
         ModelUnavailable: see `connecting`.

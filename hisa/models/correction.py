@@ -17,12 +17,16 @@ def with_correction(
     shown: int = 2000,
     reason: str = "",
 ) -> ModelRequest:
-    """Returns the request with an unusable reply, cut to ``shown`` characters, and its correction.
+    """Returns the request extended by an unusable reply and its correction.
 
-    The log then has the reply's turn as refused for ``reason``, which is the correction itself
-    where it is empty.
+    Built from the first request each time, it stays bounded however often a reply is unusable.
 
-    Built on the first request each time, it stays bounded however often a reply is unusable.
+    Args:
+        request: the first request.
+        reply: the unusable reply.
+        correction: tells the model what is wrong.
+        shown: most characters of the reply that are repeated.
+        reason: why the reply was refused, for the log; empty: the correction.
     """
     turns = (
         Message("assistant", (TextPart(reply.text[:shown] or "(nothing)"),)),

@@ -1,4 +1,4 @@
-"""Where a model lives and the key it wants."""
+"""The address of a model's server, and its key."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Endpoint:
     api_key: str = field(default="none", repr=False)
 
     def address(self, path: str) -> str:
-        """The address of a path of this server, with the query at its end.
+        """Returns the URL of a path of this server, with the query at its end.
 
-        One that was copied with the path of chat completions, as Azure shows it, is that of all.
+        A URL that was copied with the path of chat completions, as Azure shows it, works too.
         """
         parts = urlsplit(self.url)
         base = parts.path.rstrip("/").removesuffix("/chat/completions")
@@ -55,20 +55,20 @@ def _check_url(url: str) -> str:
         usable = False
     if not usable:
         raise ConfigError(
-            f"base_url {redact(url)!r}: want http:// or https:// and a host",
+            f"base_url {redact(url)!r}: must be http:// or https:// and a host",
             fix="--set models.planner.base_url=http://127.0.0.1:8000/v1",
         )
     return url.rstrip("/")
 
 
 def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
-    """The endpoint of one role: the setting, else ``OPENAI_BASE_URL``, else the public address.
+    """Returns the endpoint of a role: the setting, else ``OPENAI_BASE_URL``, else the public one.
 
-    A server on this machine or a private network may go without a key.
+    A server on this machine or a private network needs no key.
 
     Raises:
         ConfigError: the address is not an HTTP address.
-        ModelUnavailable: a public server and no key, or a key that cannot be one.
+        ModelUnavailable: a public server has no key, or the key has impossible characters.
     """
     url = settings.base_url or environ.get("OPENAI_BASE_URL", "").strip()
     url = _check_url(url or PUBLIC_URL)
@@ -76,7 +76,7 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
     if key:
         if not (key.isascii() and key.isprintable()):
             raise ModelUnavailable(
-                f"the key in {settings.api_key_env} holds characters that no key has",
+                f"the key in {settings.api_key_env} has characters that no key can have",
                 fix=f"export {settings.api_key_env}=… again, without line breaks or quotes",
             )
         return Endpoint(url, key)
@@ -86,7 +86,7 @@ def resolve(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
         raise ModelUnavailable(
             f"model {settings.model!r} at {redact(url)}: no key in the environment variable "
             f"{settings.api_key_env}",
-            fix=f"export {settings.api_key_env}=… (any text where the server wants none)"
+            fix=f"export {settings.api_key_env}=… (any text if the server needs no key)"
             + (f", or run with --model {default}" if default else ""),
         )
     return endpoint

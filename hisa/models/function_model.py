@@ -1,4 +1,4 @@
-"""A model that is a function of a script: it takes a request and returns the text of the answer."""
+"""A model that is a user's function: it takes a request and returns the text of the reply."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from hisa.protocols import ModelReply, ModelRequest
 __all__ = ["AnswerFunction", "OwnModel"]
 
 AnswerFunction = Callable[[ModelRequest], Awaitable[str]]
-"""An async function from a request to the text of the answer; it may ask any model."""
+"""An async function from a request to the text of the reply; it may ask any model."""
 
 
 class OwnModel:
-    """Answers with what a function returns; see `hisa.protocols.Model`.
+    """Replies with what a function returns; see `hisa.protocols.Model`.
 
     Args:
-        function: takes the request and returns text. What it raises comes through: let it raise
-            `hisa.errors.ModelUnavailable` where its model cannot be asked.
+        function: takes the request and returns text. Its exceptions propagate; it should raise
+            `hisa.errors.ModelUnavailable` if its model cannot be asked.
     """
 
     def __init__(self, function: AnswerFunction) -> None:
@@ -27,15 +27,15 @@ class OwnModel:
         self._function = function
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The function's answer.
+        """Call the function, and return its text as a reply.
 
         Raises:
-            DeveloperError: it is no text.
+            DeveloperError: the function did not return text.
         """
         answer: object = self._function(request)
         text = await answer if inspect.isawaitable(answer) else answer
         if not isinstance(text, str):
             raise DeveloperError(
-                f"the model {self.name!r} answered {type(text).__name__}; it has to answer text"
+                f"the model {self.name!r} returned {type(text).__name__}; it must return text"
             )
         return ModelReply(text=text)

@@ -40,7 +40,7 @@ class Models(dict[Role, Model]):
         await self._opened.aclose()
 
     def own(self, client: Model) -> None:
-        """Close this client with the others, where it can be closed."""
+        """Close this client with the others, if it can be closed."""
         if close := getattr(client, "aclose", None):
             self._opened.push_async_callback(close)
 
@@ -54,7 +54,10 @@ class Models(dict[Role, Model]):
 def _choose_settings(
     models: ModelsSettings, own: Collection[Role] = ()
 ) -> dict[Role, ModelSettings]:
-    """Settings by role; a planner by rules or ``own`` brings no grounder and no judge."""
+    """Returns the settings by role.
+
+    Grounder and judge do not use the planner's model if it follows rules or is in ``own``.
+    """
     planner = models.planner
     chosen: dict[Role, ModelSettings] = {"planner": planner, "state": models.state or planner}
     announced_model = None if "planner" in own else find_announced(planner.model)
@@ -72,12 +75,17 @@ def _choose_settings(
 def require_models(
     settings: ModelsSettings, planner: PlannerSettings, environ: Mapping[str, str] | None = None
 ) -> None:
-    """Refuse what `open_models` would refuse, without loading a client: that takes half a second.
+    """Refuse what `open_models` would refuse, without loading a client, which takes half a second.
+
+    Args:
+        settings: section of the models.
+        planner: says by which kind of planner a model is asked.
+        environ: variables with addresses and keys; None: the process's own.
 
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
-        ModelUnavailable: a public server and no key.
-        PluginFailed: the package that has a model fails.
+        ModelUnavailable: a public server has no key.
+        PluginFailed: the package of a model fails.
     """
     for role, role_settings in _choose_settings(settings).items():
         _fitting(settings, planner, role, role_settings)
@@ -88,7 +96,7 @@ def require_models(
 def _fitting(
     settings: ModelsSettings, planner: PlannerSettings, role: Role, role_settings: ModelSettings
 ) -> tuple[Profile, ClientKind | None]:
-    """Returns a role's profile, and the kind of planner whose client its model may have.
+    """Returns a role's profile, and the kind of planner that may provide the model's client.
 
     Raises:
         ConfigError: an unknown profile, or a setting that the model does not take.
@@ -96,7 +104,7 @@ def _fitting(
     """
     if not role_settings.model:
         raise ConfigError(
-            f"models.{role} names no model, and no installed package has one for that case",
+            f"models.{role} names no model, and no installed package has a default one",
             fix="--model NAME, or set models.planner.model",
         )
     profile = find(role_settings.model, role_settings.profile)
@@ -113,12 +121,12 @@ def _fitting(
 
 
 def _section(settings: ModelsSettings, role: Role) -> Role:
-    """The part of the settings that a role's model comes from."""
+    """Returns the role whose settings name a role's model."""
     return role if getattr(settings, role) else "planner"
 
 
 def _has_profile(announced_model: AnnouncedModel | None) -> bool:
-    """Whether a model's profile says which settings it takes: a package's may read its own."""
+    """Whether a profile says which settings a model takes; a package's model may not have one."""
     return announced_model is None or announced_model.profile is not None
 
 
@@ -149,27 +157,28 @@ def open_models(
     environ: Mapping[str, str] | None = None,
     context: CallContext | None = None,
 ) -> Models:
-    """The models that the settings ask for, ready to be called.
+    """Open the models that the settings ask for.
 
-    ``planner`` and ``state`` are always there; ``grounder`` and ``judge`` follow the planner and
-    are absent where that is one by rules. Roles with equal settings share one connection.
+    ``planner`` and ``state`` are always there; ``grounder`` and ``judge`` use the planner's model
+    by default, and are absent if that follows rules. Roles with equal settings share one
+    connection.
 
     Args:
-        settings: of every role.
+        settings: section of the models.
         planner: says by which kind of planner a model is asked.
         emit: takes `ModelCalled` and `ModelFailed`, and a `Noted` for each setting that has no
             effect.
         budget: checked before every try.
-        ledger: what was spent so far in this run; each answer is added to it.
-        own: models that take the place of the settings' ones; ``state`` follows ``planner`` here
-            too. They are not closed.
-        environ: variables with address and keys; None: the process's own.
-        context: step, secrets, progress and waits of the run; the rest of it is set here.
+        ledger: what was spent so far in this run; each reply is added to it.
+        own: models that replace those of the settings; ``state`` uses ``planner`` here too. They
+            are not closed.
+        environ: variables with addresses and keys; None: the process's own.
+        context: step, secrets, progress and waits of the run; the other fields are set here.
 
     Raises:
         ConfigError: an unknown profile, a bad address, or a setting that a model does not take.
-        ModelUnavailable: a public server and no key.
-        PluginFailed: the package that has the model fails.
+        ModelUnavailable: a public server has no key.
+        PluginFailed: the package of a model fails.
     """
     variables = os.environ if environ is None else environ
 
@@ -227,7 +236,10 @@ def _open_chosen(
 
 
 def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, str]) -> Profile:
-    """Open weights on a local server cost nothing a token; an unknown one may pick badly."""
+    """Returns the profile of a model on a local server.
+
+    Open weights cost nothing there, and an unknown model's picks are not trusted.
+    """
     if find_announced(settings.model) or not resolve(settings, environ).local:
         return profile
     changes: dict[str, object] = {"picks": None} if profile.name == "default" else {}
@@ -237,7 +249,7 @@ def _at_home(profile: Profile, settings: ModelSettings, environ: Mapping[str, st
 
 
 def _tell_not_sent(emit: Emit, section: Role, settings: ModelSettings, profile: Profile) -> None:
-    """Say which settings of a role have no effect."""
+    """Note which settings of a role have no effect."""
     for name in not_sent(profile, settings):
         text = f"models.{section}.{name} is not sent: {settings.model} does not take it"
         emit(Noted(where="settings", text=f"{text} (profile {profile.name})"))

@@ -1,7 +1,7 @@
-"""Which profile a model has: parameters, structured output, pictures, context and price.
+"""Finds a model's profile: parameters, structured output, pictures, context and price.
 
-Parameters that a model refuses are left out because its profile says so, never by trial. A
-profile is chosen by name or by the model's name; an unknown name gets ``default``.
+Parameters that a model refuses are omitted because its profile says so, never by trial. A profile
+is chosen by its own name or by the model's name; an unknown model gets ``default``.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def _read() -> tuple[Profile, ...]:
 
 
 BUILT_IN = _read()
-"""The first match wins. ``local`` is ``default`` for a server of one's own: it costs nothing."""
+"""The first match wins. ``local`` is ``default`` for your own server: it costs nothing."""
 
 REFERENCE = max(
     (profile for profile in BUILT_IN if profile.price is not None),
     key=lambda profile: 0.0 if profile.price is None else profile.price.output,
 )
-"""The dearest family with a known price (o1): what a limit in dollars counts a token at where the
-price of a model is not known, so that it is rather too early than too late."""
+"""The most expensive family with a known price (o1). A limit in dollars counts tokens of unknown
+price at this price, so that a run ends too early rather than too late."""
 
 
 def _matches(profile: Profile, model: str) -> bool:
@@ -65,13 +65,13 @@ def _by_name(name: str) -> Profile:
         return announced_model.profile
     names = ", ".join(profile.name for profile in BUILT_IN)
     raise ConfigError(
-        f"profile {name!r}: no such profile; known are {names}",
-        fix="leave models.ROLE.profile empty, or name a file that ends in .toml",
+        f"no profile {name!r}; known profiles: {names}",
+        fix="leave models.ROLE.profile empty, or name a .toml file",
     )
 
 
 def _of_model(model: str, own: Sequence[Profile]) -> Profile:
-    """Returns the first that matches: the user's, then the model's package's, then the rest."""
+    """Returns the first match: the user's, then that of the model's package, then a built-in."""
     match = next((profile for profile in own if _matches(profile, model)), None)
     announced_model = None if match else find_announced(model)
     match = match or (announced_model.profile if announced_model else None)
@@ -80,16 +80,16 @@ def _of_model(model: str, own: Sequence[Profile]) -> Profile:
 
 
 def find(model: str, explicit: str = "") -> Profile:
-    """The profile of a model.
+    """Returns the profile of a model.
 
     Args:
         model: the model's name as the server knows it.
-        explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``. One
-            of a server goes before what is chosen so.
+        explicit: a profile's name, or a ``.toml`` file of profiles; empty: chosen by ``model``. The
+            profile of a server only overrides fields of the one chosen by ``model``.
 
     Raises:
-        ConfigError: no profile of that name, or a bad file.
-        PluginFailed: the package that has the model fails.
+        ConfigError: there is no profile of that name, or the file is bad.
+        PluginFailed: the package of the model fails.
     """
     if explicit.endswith(".toml"):
         own = load(Path(explicit))
@@ -104,10 +104,10 @@ def find(model: str, explicit: str = "") -> Profile:
 
 
 def load(path: Path) -> tuple[Profile, ...]:
-    """Profiles from a TOML file: one ``[[profile]]`` table each, keys as in `Profile`.
+    """Read profiles from a TOML file: one ``[[profile]]`` table each, keys as in `Profile`.
 
     Raises:
-        ConfigError: the file cannot be read, is not TOML, or holds an unknown key or bad value.
+        ConfigError: the file cannot be read, is not TOML, or has an unknown key or a bad value.
     """
     try:
         text = path.read_text(encoding="utf-8")

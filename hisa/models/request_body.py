@@ -15,7 +15,7 @@ from hisa.text.safe_text import encodable
 __all__ = ["answer_limit", "check_effort", "encode", "not_sent", "response_format", "sampling"]
 
 _MIN_ANSWER = 16
-"""Tokens asked for even where the context looks full: the server then says so itself."""
+"""Tokens requested even if the context looks full; the server then reports it."""
 
 
 def _part(part: Part, profile: Profile) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def _part(part: Part, profile: Profile) -> dict[str, Any]:
 
 
 def _message(message: Message, profile: Profile) -> dict[str, Any]:
-    """Text alone goes as a plain string, which every server takes."""
+    """Encode a message; text without pictures becomes a plain string, which every server takes."""
     if any(isinstance(part, ImagePart) for part in message.parts):
         content: Any = [_part(part, profile) for part in message.parts]
     else:
@@ -40,7 +40,7 @@ def _message(message: Message, profile: Profile) -> dict[str, Any]:
 
 
 def _turns(messages: tuple[Message, ...], profile: Profile) -> tuple[Message, ...]:
-    """The messages; a system message begins the user's where the model takes none."""
+    """Returns the messages, with a system message moved into the user's if the model takes none."""
     first, *rest = messages
     if profile.system_as == "system" or first.role != "system" or not rest:
         return messages
@@ -50,7 +50,13 @@ def _turns(messages: tuple[Message, ...], profile: Profile) -> tuple[Message, ..
 def response_format(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, Any] | None:
-    """Returns the form that the server is to hold the answer to; None: it is not to hold it."""
+    """Returns the ``response_format`` of a request; None: the reply is not constrained.
+
+    Args:
+        request: its schema, if any, is the form of the reply.
+        profile: says which kind of ``response_format`` the server takes.
+        settings: ``constrain = false`` turns it off.
+    """
     if request.schema is None or settings.constrain is False or profile.structured == "none":
         return None
     if profile.structured == "json_object":
@@ -60,7 +66,13 @@ def response_format(
 
 
 def answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
-    """The setting where the request leaves its default, else the smaller of the two."""
+    """Returns the most tokens to request for the reply.
+
+    Args:
+        request: lowers the limit if its ``max_tokens`` is not the default.
+        profile: its context, minus the estimated input, lowers the limit too.
+        limit: the setting ``max_tokens``.
+    """
     if request.max_tokens != ModelRequest.max_tokens:
         limit = min(limit, request.max_tokens)
     if profile.context is not None:
@@ -72,7 +84,13 @@ def answer_limit(request: ModelRequest, profile: Profile, limit: int) -> int:
 def sampling(
     request: ModelRequest, profile: Profile, settings: ModelSettings
 ) -> dict[str, float | int]:
-    """The role's settings win over what the request asks for."""
+    """Returns the sampling parameters to send.
+
+    Args:
+        request: its temperature is used unless the settings have one.
+        profile: says which parameters the model takes; others are omitted.
+        settings: the role's settings, which win over the request.
+    """
     parameters: dict[str, float | int] = {}
     temperature = request.temperature if settings.temperature is None else settings.temperature
     if settings.top_p is not None and profile.top_p:
@@ -89,7 +107,7 @@ def sampling(
 
 
 def _effort_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:
-    """Returns the fields of a chat completion that ask for it."""
+    """Returns the fields of a chat completion that set the effort."""
     if not settings.effort:
         return {}
     if profile.thinking_switch:
@@ -100,20 +118,25 @@ def _effort_fields(settings: ModelSettings, profile: Profile) -> dict[str, Any]:
 def check_effort(section: Role, settings: ModelSettings, profile: Profile) -> None:
     """Refuse an effort that the model does not take.
 
+    Args:
+        section: the role whose settings the error names.
+        settings: the role's settings, with the effort.
+        profile: lists the allowed efforts.
+
     Raises:
-        ConfigError: it names the model, what it takes, and what to do.
+        ConfigError: the error names the model, the allowed efforts, and what to do.
     """
     if settings.effort and settings.effort not in profile.efforts:
         raise ConfigError(
             f"models.{section}.effort = {settings.effort!r}: {settings.model!r} (profile "
             f"{profile.name}) takes {', '.join(profile.efforts) or 'no effort'}",
-            fix="leave it out or, where the server takes it, say so in a profile of your own "
+            fix="omit it or, if the server takes it, list it in your own profile "
             f"([[profile]] with efforts): --set models.{section}.profile=FILE.toml",
         )
 
 
 def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
-    """Sampling settings that are set and that the model does not take."""
+    """Returns the names of sampling settings that are set but that the model does not take."""
     alone = settings.top_p is not None and profile.top_p and not profile.both
     refused = {
         "temperature": not profile.temperature or alone,
@@ -126,9 +149,14 @@ def not_sent(profile: Profile, settings: ModelSettings) -> list[str]:
 
 
 def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> dict[str, Any]:
-    """The body, with only the parameters that the profile says the model takes.
+    """Encode a request as a body, with only the parameters that the model takes.
 
-    Encoding a picture for the first time takes milliseconds: call it from a thread.
+    Encoding a picture for the first time takes milliseconds: call this from a thread.
+
+    Args:
+        request: messages, schema and limits.
+        profile: says which parameters the model takes.
+        settings: the role's settings.
     """
     body: dict[str, Any] = {
         "model": encodable(settings.model),

@@ -1,4 +1,4 @@
-"""The body of a server's response, read strictly: whatever comes is either a reply or an error."""
+"""Reads the body of a server's response strictly: it is either a reply or an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 _MOST_TOKENS = 1_000_000
-"""Of a prompt or a reply; whoever sends more is not believed."""
+"""Most token ids of a prompt or a reply; longer lists are ignored."""
 
 
 class MalformedResponse(ValueError):
@@ -37,7 +37,7 @@ class MalformedResponse(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """What a server said; ``text`` is empty where it said nothing, ``usage`` None where unsaid."""
+    """A server's response; ``text`` may be empty, and ``usage`` is None if it was not reported."""
 
     text: str
     finish: str
@@ -52,10 +52,10 @@ def _start(body: bytes) -> str:
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
-    """A response's JSON object.
+    """Parse a response as a JSON object.
 
     Raises:
-        MalformedResponse: it is none.
+        MalformedResponse: it is not one.
     """
     try:
         data = json.loads(body)
@@ -63,18 +63,18 @@ def parse_body(body: bytes) -> dict[str, Any]:
         raise MalformedResponse(f"not JSON ({len(body)} bytes, {_start(body)}): {error}") from None
     if not isinstance(data, dict):
         raise MalformedResponse(
-            f"a JSON {type(data).__name__} where an object is due: {_start(body)}"
+            f"a JSON {type(data).__name__} instead of an object: {_start(body)}"
         )
     return data
 
 
 def _text(value: object) -> str:
-    """A string that can be written as UTF-8."""
+    """Returns a string that can be written as UTF-8; empty for other values."""
     return encodable(value) if isinstance(value, str) else ""
 
 
 def _content(message: dict[str, Any]) -> str:
-    """Plain text, a list of text parts, or the model's refusal."""
+    """Returns a message's text: plain, a list of text parts, or the model's refusal."""
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict))
@@ -83,7 +83,7 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def count(value: object) -> int | None:
-    """A number of tokens; None where it is none."""
+    """Returns a number of tokens; None if the value is not a count."""
     good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**9
     return value if good and isinstance(value, int) else None
 
@@ -109,19 +109,25 @@ def _usage(value: object) -> Usage | None:
 
 
 def part_of(total: int, details: object, name: str) -> int:
-    """Tokens that details name as a part of the whole.
+    """Returns how many tokens of a total the server's details assign to a part.
 
-    0 where they name none, or more than there are: then nobody knows how many, and those that are
-    not known to be cached are counted at the full price.
+    Args:
+        total: tokens of the whole.
+        details: the server's details, such as ``prompt_tokens_details``.
+        name: key of the part, such as "cached_tokens".
+
+    Returns:
+        0 if the details do not name the part, or name more tokens than the total: tokens that are
+        not known to be cached are then counted at the full price.
     """
     part = count(details.get(name)) if isinstance(details, dict) else None
     return part if part is not None and part <= total else 0
 
 
 def error_words(body: object) -> str:
-    """A server's own words for an error, on one line of at most 500 characters; empty for none.
+    """Returns the server's error message, on one line of at most 500 characters.
 
-    A provider's words stand in OpenRouter's ``metadata``.
+    OpenRouter puts the provider's message into ``metadata``.
     """
     words = body
     if isinstance(body, dict):
@@ -133,16 +139,16 @@ def error_words(body: object) -> str:
 
 
 def server_error(value: object) -> MalformedResponse:
-    """The error that a body holds in place of an answer."""
+    """Returns the exception for an error that a body holds instead of a reply."""
     status = count(value.get("code")) if isinstance(value, dict) else None
-    return MalformedResponse(f"an error in place of an answer: {error_words(value)}", status)
+    return MalformedResponse(f"an error instead of a reply: {error_words(value)}", status)
 
 
 def _refuse_error(body: dict[str, Any], choice: object) -> None:
-    """Refuse a body or a chunk that tells of an error, whatever else it holds.
+    """Refuse a body or a chunk that reports an error, whatever else it holds.
 
     Raises:
-        MalformedResponse: the server's words. What came before them is no answer.
+        MalformedResponse: the server's error. Text that came before it is not a reply.
     """
     inner = choice if isinstance(choice, dict) else {}
     bare = isinstance(body.get("message"), str) or body.get("detail")  # vLLM, FastAPI
@@ -159,8 +165,8 @@ class _TokenReader:
     """Gathers token ids and log-probs from a response, or from the chunks of one.
 
     vLLM gives ``prompt_token_ids`` and a choice's ``token_ids``; llama.cpp has an ``id`` in each
-    entry of ``logprobs.content``. They are the engine's own: nothing is tokenised here, for another
-    tokeniser's ids are another prompt.
+    entry of ``logprobs.content``. Nothing is tokenised here: ids of another tokeniser would be
+    another prompt.
     """
 
     def __init__(self) -> None:
@@ -178,14 +184,14 @@ class _TokenReader:
         self._entries += _read_list(entries)
 
     def read(self) -> TurnTokens | None:
-        """Returns all of it so far; None where there is nothing, or something else than numbers."""
+        """Returns the tokens so far; None if there are none, or if they are not valid numbers."""
         entries = [entry if isinstance(entry, dict) else {} for entry in self._entries]
         ids = _ids(self._ids) or _ids([entry.get("id") for entry in entries])
         chances = [entry.get("logprob") for entry in entries]
         good = all(isinstance(c, int | float) and math.isfinite(c) and c <= 0 for c in chances)
         logprobs = tuple(map(float, chances)) if good and chances else None  # type: ignore[arg-type]
         if ids and logprobs and len(ids) != len(logprobs):
-            logprobs = None  # nobody knows which belongs to which
+            logprobs = None  # they cannot be matched
         tokens = TurnTokens(_ids(self._prompt or []), ids, logprobs)
         return None if tokens == TurnTokens() else tokens
 
@@ -200,10 +206,9 @@ def _ids(values: list[Any]) -> tuple[int, ...] | None:
 
 
 class ChatStream:
-    """A chat completion that comes in chunks.
+    """A chat completion that arrives in chunks.
 
-    ``began`` is set by whoever reads it; ``ended`` once the model's end of it came. As text: how
-    far it is.
+    ``began`` is set by the reader; ``ended`` once the model's end arrived. As text: its progress.
     """
 
     def __init__(self) -> None:
@@ -215,7 +220,7 @@ class ChatStream:
         self._policy, self._token_reader = "", _TokenReader()
 
     def __str__(self) -> str:
-        """A piece counts as a token, since servers send each by itself."""
+        """Returns the tokens so far; a chunk counts as one, since servers send each separately."""
         return f"{self._tokens:,} tokens" if self._tokens else ""
 
     def add(self, chunk: object) -> None:
@@ -223,18 +228,24 @@ class ChatStream:
 
         Raises:
             MalformedResponse: not a chunk, or an error object.
-            ResponseTooLong: the text is longer than an answer may be.
+            ResponseTooLong: the text is longer than a reply may be.
         """
         if not isinstance(chunk, dict):
-            raise MalformedResponse(f"a JSON {type(chunk).__name__} where a chunk is due")
+            raise MalformedResponse(f"a JSON {type(chunk).__name__} instead of a chunk")
         first = _first_choice(chunk, "delta")
         self.take(chunk, first, first.get("delta") or {})
 
     def take(self, chunk: dict[str, Any], first: dict[str, Any], delta: dict[str, Any]) -> None:
-        """Take a chunk, or a whole completion, by its first choice and what that says."""
+        """Take a chunk, or a whole completion.
+
+        Args:
+            chunk: the JSON object.
+            first: its first choice; empty if there is none.
+            delta: the choice's ``delta`` or ``message``.
+        """
         self._gather(delta)
         self._finish = _text(first.get("finish_reason")) or self._finish
-        # Where asked for, a chunk of the usage alone is a stream's last.
+        # If usage was requested, the last chunk has the usage and no choice.
         self.ended = self.ended or bool(self._finish) or (not first and "usage" in chunk)
         self._model = _text(chunk.get("model")) or self._model
         self._usage = _usage(chunk.get("usage")) or self._usage
@@ -252,7 +263,7 @@ class ChatStream:
             raise ResponseTooLong(f"an answer of more than {MOST_BYTES} bytes")
 
     def answer(self) -> ChatResponse:
-        """All of it so far."""
+        """Returns the response so far."""
         return ChatResponse(
             "".join(self._texts),
             self._finish,
@@ -264,10 +275,10 @@ class ChatStream:
 
 
 def _first_choice(body: dict[str, Any], part: str) -> dict[str, Any]:
-    """The first choice of a completion or a chunk; empty where there is none.
+    """Returns the first choice of a completion or a chunk; empty if there is none.
 
     Raises:
-        MalformedResponse: an error in place of an answer, or a choice without its part.
+        MalformedResponse: an error instead of a reply, or a choice without its part.
     """
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else {}
@@ -278,12 +289,12 @@ def _first_choice(body: dict[str, Any], part: str) -> dict[str, Any]:
 
 
 def read_response(body: bytes, /) -> ChatResponse:
-    """The first choice of a chat completion.
+    """Read the first choice of a chat completion.
 
-    No choices is a response with empty text.
+    An empty list of choices gives a response with empty text.
 
     Raises:
-        MalformedResponse: not JSON, cut off, another shape, or an error object.
+        MalformedResponse: the body is not JSON, is cut off, has another shape, or is an error.
     """
     data = parse_body(body)
     first = _first_choice(data, "message")

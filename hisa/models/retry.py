@@ -1,4 +1,4 @@
-"""Failed tries: their kinds, which of them are worth another one, and after how long."""
+"""Failed tries: their kinds, which are retried, and after how long."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FINAL = ("refused", "too_long")
 """Failures that another try would only repeat."""
 
 CUT_OFF = ("", "length", "content_filter")
-"""Ends of answers that are not the model's own: an empty one says nothing then."""
+"""Finish reasons of replies that were cut off: an empty reply then means nothing."""
 _BASE = 0.5
-"""Seconds; a wait is drawn from below this times two for each try so far. Chosen by hand."""
+"""Seconds; the upper end of a wait is this, doubled for each try so far. Chosen by hand."""
 _CAP = 30.0
 """The longest wait in seconds that HiSA chooses itself; chosen by hand."""
 _RETRY_AFTER_CAP = 60.0
@@ -39,14 +39,14 @@ class TryFailed(ModelUnavailable):
     """One try of one call failed.
 
     Args:
-        message: what the server or the network said.
-        kind: "refused" and "too_long" are final; every other kind is worth another try.
-        status: the HTTP status where there is one.
-        retry_after: seconds the server asked to wait.
+        message: the error of the server or the network.
+        kind: "refused" and "too_long" are final; every other kind is retried.
+        status: the HTTP status, if there is one.
+        retry_after: seconds that the server asked to wait.
         fix: the command that helps.
-        words: the server's own.
-        began: whether an answer was on its way; such a try is repeated once, since the server
-            works and would begin anew.
+        words: the server's own message.
+        began: whether a reply had begun; such a try is repeated only once, since the server works
+            and would start over.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class TryFailed(ModelUnavailable):
 
 
 def retry_after(header: str | None) -> float | None:
-    """Seconds to wait by a ``Retry-After`` header (seconds or an HTTP date), 0 to 60.
+    """Returns the seconds of a ``Retry-After`` header (seconds or an HTTP date), 0 to 60.
 
-    None where the header is missing or is neither.
+    None if the header is missing or is neither.
     """
     if not header:
         return None
@@ -86,23 +86,30 @@ def retry_after(header: str | None) -> float | None:
 
 
 def empty_reply_failure(reply: ModelReply) -> TryFailed:
-    """The failure that an empty reply is."""
+    """Returns the failure for an empty reply."""
     fix = (
-        "allow longer answers (max_tokens under [models.planner] or the role's own section), or "
-        "let it think less: effort"
+        "allow longer replies (max_tokens in [models.planner] or the role's own section), or "
+        "less thinking (effort)"
     )
     if reply.finish == "length":
-        message = "the answer reached its token limit before any text came"
+        message = "the reply reached its token limit before it had any text"
         return TryFailed(message, "cut_off", fix=fix)
-    return TryFailed(f"an empty answer (finish {reply.finish!r})", "empty", fix=fix)
+    return TryFailed(f"an empty reply (finish {reply.finish!r})", "empty", fix=fix)
 
 
 def wait_before(
     failure: TryFailed, tries: int, max_retries: int, uniform: Callable[[float, float], float]
 ) -> float | None:
-    """Returns the seconds before the next try; None where there is none.
+    """Returns the seconds to wait before the next try; None if there is no next try.
 
-    Drawn from 0 to min(30, 0.5 * 2**tries), and never shorter than the server's ``Retry-After``.
+    The wait is drawn from 0 to min(30, 0.5 * 2**tries), and is at least the server's
+    ``Retry-After``.
+
+    Args:
+        failure: the last failure.
+        tries: tries so far.
+        max_retries: most tries after the first.
+        uniform: draws a number between two, as `random.uniform`.
     """
     if failure.kind in FINAL or tries > max_retries:
         return None
@@ -114,7 +121,15 @@ def wait_before(
 def unavailable(
     model: str, role: str, failure: TryFailed, message: str, tries: int
 ) -> ModelUnavailable:
-    """The error for a call that is given up."""
+    """Returns the error for a call that is given up.
+
+    Args:
+        model: name of the model.
+        role: the role that asked.
+        failure: the last failure.
+        message: its message, without secrets.
+        tries: tries in all.
+    """
     after = "" if failure.kind in FINAL else f" after {tries} tries; the last one"
     return ModelUnavailable(
         f"model {model!r} ({role}): no answer{after}: {message}", fix=failure.fix

@@ -1,4 +1,4 @@
-"""A model as the parts of a run ask it: what happens between a request and its reply, in order."""
+"""A model as the parts of a run call it: all that happens between a request and its reply."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ from hisa.text.thinking import without_thinking
 __all__ = ["CallContext", "KeepTokens", "RoleModel"]
 
 KeepTokens = Callable[[str, TurnTokens, str], Awaitable[str]]
-"""Takes a turn's name, its tokens and all their text; returns the file's name, or an empty text
-where something in the text is secret."""
+"""Takes a turn's name, its tokens and their whole text; returns the file's name, or an empty text
+if the text contains a secret."""
 
 
 def new_turn() -> str:
-    """A name for a call: ten hexadecimal digits."""
+    """Returns a new name for a call: ten hexadecimal digits."""
     return token_hex(5)
 
 
 @dataclass(frozen=True)
 class CallContext:
-    """What the calls of a run share; the defaults are for a model outside a run."""
+    """The context that a run's calls share; the defaults are for a model outside a run."""
 
     emit: Emit = lambda _: None
-    """Takes `ModelAsked`, `ModelCalled`, `ModelFailed`, and a `Noted` for each secret taken out."""
+    """Takes `ModelAsked`, `ModelCalled`, `ModelFailed`, and a `Noted` for each removed secret."""
     budget: Budget = field(default_factory=Budget)
     """Checked before every try and every wait."""
     ledger: Ledger = field(default_factory=Ledger)
-    """What was spent so far; each answer is added to it, then emitted."""
+    """What was spent so far; each reply is added to it, then emitted."""
     step: Callable[[], int] | None = None
-    """Returns the number of the present step; None: the request says it itself."""
+    """Returns the number of the current step; None: the request has it."""
     secrets: Scrubber | None = None
-    """Knows the values that no model reads or passes on."""
+    """Removes values that no model may read or pass on."""
     progress: Progress | None = None
-    """Told of answers that are being written; nothing of it is logged."""
+    """Called as a reply arrives; nothing of it is logged."""
     keep_picture: KeepPicture | None = None
-    """Keeps the pictures that are sent; None: they are named by their hashes alone."""
+    """Stores the pictures that are sent; None: only their hashes are logged."""
     keep_tokens: KeepTokens | None = None
-    """Keeps the tokens of a turn beside the log; None: nothing is kept."""
+    """Stores the tokens of a turn beside the log; None: they are not stored."""
     hide: Callable[[str], str] = redact
     """Removes keys from the messages of servers."""
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -73,17 +73,17 @@ class CallContext:
 
 
 class RoleModel:
-    """A client behind everything that is the same for all models.
+    """Wraps a client with everything that is the same for all models.
 
-    A request gets its step and loses its secrets. Each try is then checked against the budget,
-    written down before it leaves, and its answer metered, useless ones included; a failed or empty
-    one is tried again after a wait, and is an event.
+    A request gets its step number and loses its secrets. Each try is checked against the budget,
+    logged before it leaves, and its reply metered even if it is useless. A failed or empty try is
+    an event, and is repeated after a wait.
 
     Args:
         client: makes one try; raises `TryFailed`.
-        context: the run's.
-        settings: the role's: how often it is tried, how hard it thinks.
-        profile: the model's: price, picture tokens, effort.
+        context: the run's context.
+        settings: the role's settings: retries, effort.
+        profile: the model's profile: price, picture tokens, effort.
     """
 
     def __init__(
@@ -101,12 +101,12 @@ class RoleModel:
         self._audit = Audit()
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
-        """The first reply that holds text; an empty one too, where the request says it may be.
+        """Returns the first reply with text, or an empty one if the request allows it.
 
         Raises:
-            ModelUnavailable: refused, or no answer after all tries.
-            BudgetExceeded: a limit is reached; nothing was sent, or the deadline passed while the
-                answer was awaited.
+            ModelUnavailable: the server refused, or there was no reply after all tries.
+            BudgetExceeded: a limit was reached before sending, or the deadline passed while
+                waiting for the reply.
         """
         request = self._without_secrets(request)
         if self._context.step is not None:
@@ -115,7 +115,7 @@ class RoleModel:
             request = replace(request, progress=self._context.progress)
         reply = await self._answer(request)
         text = self._scrub_text(reply.text, f"a reply of the {request.role} model")
-        text = without_thinking(text) or text  # all of it: the caller says what is wrong
+        text = without_thinking(text) or text  # only thinking: the caller says what is wrong
         return reply if text == reply.text else replace(reply, text=text)
 
     def _without_secrets(self, request: ModelRequest) -> ModelRequest:
@@ -136,11 +136,11 @@ class RoleModel:
         return scrubbed
 
     def _note(self, subject: str) -> None:
-        """A value came there by a way that should not be."""
-        self._context.emit(Noted(where="secrets", text=f"a value was taken out of {subject}"))
+        """Note that a secret's value reached a text where it should not be."""
+        self._context.emit(Noted(where="secrets", text=f"a value was removed from {subject}"))
 
     async def _answer(self, request: ModelRequest) -> ModelReply:
-        """Try until there is an answer, or no further try may help."""
+        """Try until there is a reply, or no further try can help."""
         context, tries, cut_short = self._context, 0, 0
         while True:
             turn = new_turn()
@@ -174,7 +174,7 @@ class RoleModel:
             await context.sleep(wait)
 
     async def _within_budget(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
-        """One try that fits, awaited no longer than the deadline."""
+        """Make one try if the budget allows it, and wait no longer than the deadline."""
         budget, profile = self._context.budget, self._profile
         tokens = estimate_input(request, image_tokens=profile.image_tokens)
         price = profile.price or REFERENCE_PRICE
@@ -192,10 +192,10 @@ class RoleModel:
             del budget.in_flight[turn]
 
     async def _call_metered(self, request: ModelRequest, turn: str, attempt: int) -> ModelReply:
-        """One try, written down before it leaves and once it is answered."""
+        """Make one try, logged before it leaves and once it is answered."""
         emit, clock = self._context.emit, self._context.clock
         on_wire = getattr(self._client, "reports_body", False)
-        keep = self._context.keep_picture if on_wire else None  # others see no picture
+        keep = self._context.keep_picture if on_wire else None  # else no picture is sent
         pictures = await picture_hashes(request, keep)
 
         def log_request(body: Mapping[str, Any] | None, api: str) -> None:
@@ -230,7 +230,7 @@ class RoleModel:
     def _build_called_event(
         self, request: ModelRequest, reply: ModelReply, **more: Any
     ) -> ModelCalled:
-        """The event of an answered try."""
+        """Returns the event of an answered try."""
         usage, price = reply.usage, self._profile.price
         usd = None
         if price is not None:

@@ -1,4 +1,4 @@
-"""What was spent, by role: a view of the run's `ModelCalled` events and of nothing else."""
+"""What was spent, by role: computed from the run's `ModelCalled` events only."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Ledger", "Totals"]
 
 @dataclass(slots=True)
 class Totals:
-    """Sums over calls. ``usd`` counts the calls whose price is known; ``unpriced`` the others.
+    """Sums over calls. ``usd`` is the cost of calls of known price; ``unpriced`` counts the others.
 
-    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others. As far as servers tell,
-    ``cached_in`` of ``tokens_in`` came from a cache and ``reasoning_out`` of ``tokens_out`` was
-    thought and not said.
+    ``unpriced_in`` and ``unpriced_out`` are the tokens of those others. As far as servers report
+    it, ``cached_in`` of ``tokens_in`` came from a cache, and ``reasoning_out`` of ``tokens_out``
+    was reasoning.
     """
 
     calls: int = 0
@@ -33,7 +33,7 @@ class Totals:
 
     @property
     def fresh_in(self) -> int:
-        """Input tokens that came from no cache."""
+        """Input tokens that did not come from a cache."""
         return self.tokens_in - self.cached_in
 
     @property
@@ -57,11 +57,11 @@ class Totals:
         self.reasoning_out += event.reasoning_out
 
     def __add__(self, other: Totals) -> Totals:
-        """The sums over both."""
+        """Returns the sums over both."""
         return Totals(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
     def as_dict(self) -> dict[str, int | float]:
-        """Plain numbers, dollars to six and seconds to three digits."""
+        """Returns plain numbers, with dollars to six decimals and seconds to three."""
         return {
             "calls": self.calls,
             "tokens_in": self.tokens_in,
@@ -85,14 +85,14 @@ class Ledger:
 
     @classmethod
     def from_events(cls, events: Iterable[Event]) -> Ledger:
-        """The ledger of a run that is read back."""
+        """Build the ledger of a run from its events."""
         ledger = cls()
         for event in events:
             ledger.add(event)
         return ledger
 
     def add(self, event: Event) -> None:
-        """Count an event; all but `ModelCalled` are passed over."""
+        """Count an event; all but `ModelCalled` are ignored."""
         if isinstance(event, ModelCalled):
             self.total.add(event)
             self.roles.setdefault(event.role, Totals()).add(event)

@@ -1,4 +1,4 @@
-"""What a planner is given besides its model and its tools."""
+"""Protocols of a planner's parts besides its model and its tools."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class NumberedList(Protocol):
         """Refuse numbers that the newest list does not have.
 
         Raises:
-            InvalidReply: which one, and which there are.
+            InvalidReply: the error names the number and the known ones.
         """
         ...
 
 
 class Form(Protocol):
-    """A form of prompt and reply in place of HiSA's own."""
+    """A form of prompt and reply that replaces HiSA's own."""
 
     @property
     def system(self) -> str:
@@ -38,17 +38,23 @@ class Form(Protocol):
     def ask(
         self, task: Task, observation: Observation, view: StateView
     ) -> tuple[str, Schema | None]:
-        """Returns the user turn's text and the schema of its answer; None: none is sent."""
+        """Returns the text of the user message and the schema of the reply; None: no schema.
+
+        Args:
+            task: what to do.
+            observation: the current look.
+            view: the bounded state.
+        """
         ...
 
     def read(self, reply: str) -> ToolCall:
-        """Returns the call of a reply to the newest question.
+        """Returns the call in a reply to the newest question.
 
         Raises:
-            InvalidReply: what is wrong and what is allowed.
+            InvalidReply: the error says what is wrong and what is allowed.
         """
         ...
 
     def correction(self, error: str) -> str:
-        """Returns the message on a reply that cannot be used."""
+        """Returns the message that asks the model to correct an unusable reply."""
         ...

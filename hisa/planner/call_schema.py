@@ -1,4 +1,4 @@
-"""JSON schemas of replies that name the tools of a step, in words that every grammar knows."""
+"""JSON schemas of replies that name a step's tools, with keywords that every server knows."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Functions = Callable[[Task, Observation], Sequence[Schema]]
 """Returns the tools for a step: objects with ``name``, ``description`` and ``parameters``."""
 
 THOUGHT, TEXT = 600, 2000
-"""Characters of a thought and of any other text: several times what replies have."""
+"""Most characters of a thought, and of any other text: several times the usual length."""
 NOTE = 1000
-"""Characters of a note, which has room with others in some 300 tokens."""
+"""Most characters of a note: several notes fit in some 300 tokens."""
 _ITEMS = 30
 _DEEP = 5
-"""Levels of an argument that are described; what lies deeper may be anything."""
+"""Levels of an argument that are described; deeper values may be anything."""
 _LARGE = 4000
-"""Characters of a tool's schema above which only its kind is held to: a server may send any."""
+"""If a tool's schema has more characters, only "an object" is required: a server may send any."""
 _COPIED_KEYS = ("type", "enum", "const", "required")
 
 
 def text(most: int, *choices: str) -> Schema:
-    """The schema of a text of at most so many characters, or of one of some words."""
+    """Returns the schema of a text of at most ``most`` characters, or of one of some choices."""
     return {"type": "string", "enum": list(choices)} if choices else _string(most)
 
 
@@ -37,11 +37,11 @@ def _string(most: int) -> dict[str, Any]:
 
 
 def one_of(alternatives: Iterable[Mapping[str, Schema]], *, needed: int | None = None) -> Schema:
-    """The schema of an object of one of these sets of fields.
+    """Returns the schema of an object with one of several sets of fields.
 
     Args:
         alternatives: fields by name, in the order in which they are written.
-        needed: how many of them must be there; None: all.
+        needed: how many of the first fields are required; None: all.
     """
     forms = [
         {
@@ -56,7 +56,7 @@ def one_of(alternatives: Iterable[Mapping[str, Schema]], *, needed: int | None =
 
 
 def bound_schema(parameters: Schema) -> Schema:
-    """The schema of a tool's input, without what servers leave unread and with a limit on texts."""
+    """Returns the schema of a tool's input, reduced to what servers read, with limits on texts."""
     schema = _reduce_schema(parameters, parameters.get("$defs", {}), _DEEP)
     return schema if len(json.dumps(schema, default=str)) <= _LARGE else {"type": "object"}
 
@@ -88,7 +88,7 @@ def _reduce_schema(schema: object, defs: object, deep: int) -> dict[str, Any]:
 
 
 def reply_schema(tools: Sequence[Schema], most: int) -> Schema:
-    """The schema of a reply in the long form that names one of these tools, or ``gui_action``."""
+    """Returns the schema of a reply that names one of these tools, or ``gui_action``."""
     description = {"description": text(TEXT), "description_2": text(TEXT)}
     thought = {"thought": text(THOUGHT)} if most == 1 else {}
     note = {"note": text(NOTE)}

@@ -1,6 +1,6 @@
 """The judge: picks one of several numbered candidates, or none (GTA1, section 3.1, appendix D.3).
 
-It is asked once and in one way about replies for a step and about whole runs, and never sees a
+It is asked once, in the same way about replies for a step as about whole runs, and never sees a
 score.
 """
 
@@ -21,7 +21,7 @@ from hisa.text.prompt_text import excerpt, printable
 __all__ = ["Judge", "Judgement"]
 
 _EXPLAINED = 600
-"""Characters of the reasons that are kept: a prompt has to hold them."""
+"""Most characters of the reasons to keep: they have to fit in a prompt."""
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {
@@ -38,10 +38,10 @@ class Judgement:
     """A judge's answer about a list of candidates."""
 
     index: int | None = None
-    """Counts from 1 on the list; None: it picks none, or the answer is no judgement."""
+    """Number in the list, from 1; None: the judge picks none, or the answer is invalid."""
     explaining: str = ""
     invalid: str = ""
-    """Why the answer is no judgement; empty where it is one."""
+    """Why the answer is invalid; empty if it is valid."""
 
 
 class _Answer(BaseModel):

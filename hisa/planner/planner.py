@@ -41,21 +41,21 @@ __all__ = [
 ]
 
 Programs = Callable[[], Awaitable[str]]
-"""Tells what is installed."""
+"""Returns the installed programs in words."""
 
 MAX_TRIES = 3
 SHOWN_REPLY = 2000
-"""Characters of a rejected reply that the event and the correction keep; chosen by hand."""
+"""Most characters of a rejected reply in the event and the correction; chosen by hand."""
 
 
 async def read_programs_once(programs: Programs | None, view: StateView) -> str:
-    """The programs of the machine, at the first step; empty at any other."""
+    """Returns the machine's programs at the first step, and an empty text at any other."""
     first = not view.steps and not view.refined
     return await programs() if first and programs is not None else ""
 
 
 def planned_calls(calls: Iterable[ToolCall]) -> tuple[PlannedCall, ...]:
-    """Calls as events tell them."""
+    """Returns calls as events record them."""
     return tuple(
         PlannedCall(
             tool=call.tool,
@@ -68,7 +68,7 @@ def planned_calls(calls: Iterable[ToolCall]) -> tuple[PlannedCall, ...]:
 
 
 def build_planned_event(call: ToolCall) -> Planned:
-    """Returns the event of a step's call; every kind of planner has its calls written down so."""
+    """Returns the event of a step's call, the same for every kind of planner."""
     return Planned(
         thought=call.thought,
         tool=call.tool,
@@ -87,18 +87,18 @@ class GlobalPlanner:
         model: the planner role's model.
         toolbox: tools to describe, and to check names and inputs against.
         emit: gets a `Planned`, or a `PlanRejected` for each unusable reply.
-        reads_elements: add the screen's elements as text (models without eyes).
+        reads_elements: add the screen's elements as text (for models that cannot see).
         max_tokens: limit of a reply (HiSA, section 4.3: 4096).
-        pointing: how a planner that gives coordinates of its own is to write them; empty: it
-            describes places, and the grounder finds them.
-        programs: tells what is installed, for the first step; None: nothing is told.
-        marks: add its numbered list of the screen, whose numbers a reply may give for places.
-        settings: how it is asked; the prompt's file may name each of them. Where it sees the
-            elements alone, ``marks`` is needed.
+        pointing: how a planner with its own coordinates should write them; empty: it describes
+            places, and the grounder finds them.
+        programs: returns the installed programs, for the first step; None: none are listed.
+        marks: adds its numbered list of the screen; a reply may name places by its numbers.
+        settings: section of the planner; the prompt file may use each setting. If it sees only
+            elements, ``marks`` is needed.
         room: most tokens of the state; None: that of the default settings.
-        functions: the tools of a step, where the server is to hold replies to them; None: it is
-            held to a reply's form alone.
-        form: of prompt and reply, in place of HiSA's own for capable models.
+        functions: returns a step's tools, if the server should constrain replies to them; None:
+            replies are constrained only to their form.
+        form: form of prompt and reply that replaces HiSA's own for capable models.
     """
 
     def __init__(
@@ -143,13 +143,25 @@ class GlobalPlanner:
         self._room = room or prompt_room()
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """The next call; see `hisa.protocols.Planner`."""
+        """Returns the next call; see `hisa.protocols.Planner`.
+
+        Args:
+            task: what to do.
+            observation: the current look.
+            view: the bounded state.
+        """
         call = await self.propose(await self.question(task, observation, view))
         self.record(call)
         return call
 
     async def question(self, task: Task, observation: Observation, view: StateView) -> ModelRequest:
-        """The request for the next call; it may be sent several times."""
+        """Build the request for the next call; it may be sent several times.
+
+        Args:
+            task: what to do.
+            observation: the current look.
+            view: the bounded state.
+        """
         schema = self._schema
         if self._form is not None:
             text, schema = await asyncio.to_thread(self._form.ask, task, observation, view)
@@ -169,16 +181,16 @@ class GlobalPlanner:
         )
 
     async def propose(self, question: ModelRequest) -> ToolCall:
-        """One checked reply, corrected at most twice; nothing but `PlanRejected` is written down.
+        """Returns one checked reply, corrected at most twice; it logs only `PlanRejected`.
 
         Raises:
-            InvalidReply: no usable reply after all format corrections.
+            InvalidReply: there is no usable reply after all format corrections.
             ModelUnavailable, BudgetExceeded: from the model.
         """
         request = question
         for attempt in range(1, MAX_TRIES + 1):
             reply = await self._model.complete(request)
-            reply = replace(reply, text=printable(reply.text))  # from here on it can be written
+            reply = replace(reply, text=printable(reply.text))  # so that it can be logged
             try:
                 return self._read(reply)
             except InvalidReply as error:
@@ -200,7 +212,7 @@ class GlobalPlanner:
         raise AssertionError("unreachable: the last try raises")
 
     def record(self, call: ToolCall) -> None:
-        """Write down that this is the step's call."""
+        """Log that this is the step's call."""
         self._emit(build_planned_event(call))
 
     def _correction(self, error: str, reply: str) -> str:

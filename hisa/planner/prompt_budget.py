@@ -1,7 +1,7 @@
-"""The room for a planner's state: each of its parts has a limit of its own, and this is their sum.
+"""The room for a planner's state: the sum of the limits of its parts.
 
-So a prompt whose file somebody made longer takes nothing from the state. What a part does not take
-is for a longer task, for what the newest tool printed and for a notice.
+A longer prompt file takes nothing from the state. Room that a part does not use is for a longer
+task, for the newest tool's output and for a notice.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ BETWEEN = 8
 
 
 def prompt_room(state: StateSettings | None = None) -> int:
-    """Returns the most tokens of a planner's state; None: that of the default settings.
+    """Returns the most tokens of a planner's state; None: for the default settings.
 
-    The elements are not counted, which stand for the picture where a model gets none.
+    The elements that replace the picture for some models are not counted.
     """
     state = state or StateSettings()
     lines = state.refine_every if state.refine == "summary" else state.window

@@ -23,9 +23,9 @@ from hisa.text.thinking import without_thinking
 __all__ = ["REPLY_SCHEMA", "check_characters", "find_object", "parse_reply", "sequence_schema"]
 
 MAX_REPLY = 200_000
-"""Characters; a longer reply is refused unread."""
+"""Most characters; a longer reply is refused unread."""
 _MAX_STARTS = 64
-"""How many opening braces are tried when JSON stands in prose."""
+"""Most opening braces to try when JSON is surrounded by prose."""
 _Form = TypeVar("_Form", bound=BaseModel)
 
 
@@ -98,7 +98,7 @@ _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, Any]:
-    """The JSON object that has one of the keys; if there is none, the first object.
+    """Returns the JSON object that has one of the keys; if there is none, the first object.
 
     What stands in thinking tags is not read. Objects that say the same count as one, since models
     repeat themselves, and doing it once is what all readings of that share.
@@ -180,7 +180,7 @@ def _gui_actions(reply: _Call) -> tuple[Action, ...]:
 
 
 _REMARKS = frozenset({"thought", "note"})
-"""Keys of a reply that nothing is done by."""
+"""Keys of a reply that cause no action."""
 _NUMBERED = {"element": "description", "element_2": "description_2"}
 _PROSE = frozenset({"thought", "description", "description_2", "note"})
 
@@ -205,7 +205,7 @@ def check_characters(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Every string inside a decoded JSON value, keys included."""
+    """Yields every string inside a decoded JSON value, keys included."""
     match value:
         case str():
             yield value
@@ -251,7 +251,7 @@ def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall
 
 
 def _read_sequence(fields: dict[str, Any], most: int, numbered: bool) -> ToolCall:
-    """The calls of a list, the first one with the others as its ``following``."""
+    """Returns the first call of a list, with the others as its ``following``."""
     if most == 1:
         raise InvalidReply("one call a reply: give 'tool' and 'input', and no 'actions'")
     items = fields["actions"]
@@ -277,14 +277,14 @@ def _read_sequence(fields: dict[str, Any], most: int, numbered: bool) -> ToolCal
 
 
 def _note(value: object) -> object:
-    """A note as text: models also write several as a list, or as an object of names."""
+    """Returns a note as text: models also write several notes as a list or an object."""
     if isinstance(value, dict):
         value = [f"{name}: {item}" for name, item in value.items()]
     return "\n".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _read_numbered_call(thought: str, number: int, item: _Call) -> ToolCall:
-    """A call of a list; what is wrong with it is told with its number."""
+    """Check a call of a list; errors name its number."""
     try:
         return _tool_call(thought, item)
     except InvalidReply as error:

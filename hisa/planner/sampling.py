@@ -1,4 +1,4 @@
-"""Candidates for one step: replies that are sampled at once, and which of them do the same."""
+"""Candidates for one step: replies that are sampled together, and which of them are equal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hisa.protocols import Emit, ModelRequest, ToolCall
 __all__ = ["Candidate", "Candidates", "key_of"]
 
 _ALONE = frozenset({"termination", "infeasible", "wait"})
-"""Tools whose words or seconds make no other decision."""
+"""Tools whose input does not make a different decision."""
 
 
 def key_of(call: ToolCall) -> str:
     """Returns a text that is equal for replies that would do the same.
 
-    They have the same tools and inputs, and name their targets by the same words. White space and
-    capitals of descriptions, and the spelling of actions, make no difference.
+    They have the same tools and inputs, and the same words for their targets. White space and case
+    of descriptions, and the spelling of actions, make no difference.
     """
     return json.dumps([_key(part) for part in call.sequence], ensure_ascii=False, default=str)
 
@@ -57,7 +57,7 @@ class Candidate:
 
 @dataclass
 class Candidates:
-    """The replies to one question, and how more of them are asked for.
+    """The replies to one question, with a method to sample more.
 
     Args:
         planner: asks, checks and corrects.
@@ -86,20 +86,20 @@ class Candidates:
 
     @property
     def favourite(self) -> Candidate:
-        """Returns the first of those that most agree with."""
+        """Returns the first candidate of the most frequent key."""
         votes = Counter(candidate.key for candidate in self.usable)
         return max(self.distinct, key=lambda candidate: (votes[candidate.key], -candidate.n))
 
     def failure(self) -> InvalidReply | ModelUnavailable:
-        """Returns the error of a step without a usable reply; an endpoint that answers works."""
+        """Returns the error of a step without a usable reply, an invalid reply if there is one."""
         invalid = (error for error in self.errors if isinstance(error, InvalidReply))
         return next(invalid, self.errors[0])
 
     async def sample(self, count: int) -> None:
-        """Ask for so many replies more, all at once.
+        """Sample ``count`` more replies, all at once.
 
-        A reply that is unusable or does not come is kept as an error. Whatever ends the run is
-        raised once all have ended, so that each reply that is paid for is in the log.
+        An unusable or missing reply is kept as an error. An error that ends the run is raised after
+        all have ended, so that each reply that was paid for is in the log.
 
         Raises:
             BudgetExceeded: from the model.

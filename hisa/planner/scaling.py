@@ -1,8 +1,8 @@
 """Test-time scaling: several candidates for a step, one of which a judge picks (GTA1, section 3.1).
 
-Constant, as GTA1 has it: always K candidates, always the judge, who has to pick one. Frugal: two
-candidates, and the judge where they differ or where there is doubt; K where it finds neither good.
-The target of the pick alone is searched for.
+Constant, as in GTA1: always K candidates, and always the judge, who has to pick one. Frugal: two
+candidates, and the judge only if they differ or there is doubt; K candidates if it finds neither
+good. Only the target of the pick is grounded.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ __all__ = ["ScaledPlanner", "Scaling", "open_scaling"]
 
 Scaling = Literal["frugal", "constant"]
 _Pick = tuple[Candidate, ChosenBy, str]
-"""What is carried out, who chose it, and why no judge decided."""
+"""The chosen candidate, who chose it, and why no judge decided."""
 
 _FIRST = 2
-"""Candidates that can agree: the fewest."""
+"""The fewest candidates that can agree."""
 _ENDING = frozenset({"termination", "infeasible"})
-"""Tools that end a run. Nothing mends a wrong end."""
+"""Tools that end a run, which cannot be undone."""
 
 
 class ScaledPlanner:
-    """Samples candidates, and has a judge pick where they do not agree.
+    """Samples candidates, and has a judge pick if they disagree.
 
-    Where the judge does not decide, the step goes on with what most candidates would do, and the
-    log says so: a wrong step is seen and mended in the next one, while a step refused three times
-    ends the run.
+    If the judge does not decide, the step does what most candidates would do, and the log says so:
+    a wrong step can be corrected in the next one, while a step refused three times ends the run.
 
     Args:
-        planner: asks for one candidate, and writes down what was chosen.
-        judge: picks.
-        emit: gets one `Chosen` for each decision.
+        planner: asks for one candidate, and logs the chosen one.
+        judge: picks a candidate.
+        emit: takes one `Chosen` for each decision.
         settings: how many candidates, when, and at which temperature.
     """
 
@@ -58,7 +57,13 @@ class ScaledPlanner:
         self._constant = settings.scaling == "constant"
 
     async def plan(self, task: Task, observation: Observation, view: StateView) -> ToolCall:
-        """Returns the next call; see `hisa.protocols.Planner`."""
+        """Returns the next call; see `hisa.protocols.Planner`.
+
+        Args:
+            task: what to do.
+            observation: the current look.
+            view: the bounded state.
+        """
         question = await self._planner.question(task, observation, view)
         question = replace(question, temperature=self._temperature)
         candidates = Candidates(self._planner, question, self._emit)
@@ -74,7 +79,7 @@ class ScaledPlanner:
         return pick.call
 
     async def _pick(self, candidates: Candidates, view: StateView) -> _Pick | None:
-        """Returns the pick among the first candidates; None where more of them are wanted."""
+        """Returns the pick among the first candidates; None if more are needed."""
         usable = candidates.usable
         if not usable:
             failure = candidates.failure()
@@ -90,7 +95,7 @@ class ScaledPlanner:
         return picked if last or picked[1] == "judge" else None
 
     async def _ask_judge(self, candidates: Candidates, *, must_pick: bool) -> _Pick:
-        """Returns the judge's pick, or what most candidates would do where it does not decide."""
+        """Returns the judge's pick, or what most candidates would do if it does not decide."""
         distinct = candidates.distinct
         question = step_question(candidates.question, distinct, must_pick=must_pick)
         judgement = await self._judge.judge(question, [candidate.n for candidate in distinct])
@@ -125,10 +130,18 @@ def open_scaling(
     emit: Emit,
     profile: Profile,
 ) -> ScaledPlanner:
-    """Returns the planner, asked up to ``planner.samples`` times a step.
+    """Returns a planner that samples up to ``planner.samples`` replies per step.
+
+    Args:
+        settings: section of the planner.
+        model: settings of the planner's model, for its temperature.
+        planner: the planner to sample from.
+        judge: the judge's model.
+        emit: takes the events of samples and choices.
+        profile: profile of the planner's model.
 
     Raises:
-        ConfigError: it can be asked only once a step, or would always answer the same.
+        ConfigError: the planner can be asked only once per step, or would always reply the same.
     """
     samples = f"planner.samples = {settings.samples}"
     if not isinstance(planner, GlobalPlanner):

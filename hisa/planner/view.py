@@ -19,7 +19,7 @@ MAX_ELEMENTS = 150
 """Elements in the prompt; chosen by hand."""
 _PROGRAMS = "Installed, by command; told only now: "
 _MAX_WINDOWS = 8
-"""Windows that are told; chosen by hand."""
+"""Most windows in the prompt; chosen by hand."""
 _UNKNOWN = "unknown (the machine cannot tell)"
 _MAX_UNDRAWN = 3
 """Things that a notice names as not drawn; a guest sends no more."""
@@ -32,7 +32,7 @@ def _section(tag: str, body: str) -> str:
 
 
 def _short(text: str) -> str:
-    """One line that cannot look like a section of the prompt: pages and windows are hostile."""
+    """Returns one line that cannot look like a section of the prompt: pages may be hostile."""
     flat = one_line(text)
     return flat if len(flat) <= _MAX_FIELD else flat[: _MAX_FIELD - 1] + "…"
 
@@ -51,7 +51,7 @@ def _element_line(element: Element, observation: Observation) -> str:
 
 
 def _telling(observation: Observation) -> list[Element]:
-    """The elements worth telling: no nameless containers; the active window and popups first."""
+    """Returns the elements worth listing, without nameless containers, the active window first."""
     front = in_front(observation)
     telling = [
         element
@@ -129,7 +129,7 @@ def state_text(
 
 
 def _undrawn(observation: Observation) -> str:
-    """Says what is there and does not show yet; empty where all is drawn."""
+    """Returns a notice of what exists but is not drawn yet; empty if everything is drawn."""
     names = ", ".join(map(_short, observation.undrawn[:_MAX_UNDRAWN]))
     return f"Not drawn yet: {names}. Wait before you judge or use it." if names else ""
 

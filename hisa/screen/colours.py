@@ -19,7 +19,13 @@ _HUES = (
 
 
 def colour_word(red: float, green: float, blue: float) -> str:
-    """Name a colour of parts from 0 to 1; black, white and grey are colours too."""
+    """Name a colour in one word; black, white and grey are colours too.
+
+    Args:
+        red: its red part, 0 to 1.
+        green: its green part, 0 to 1.
+        blue: its blue part, 0 to 1.
+    """
     hue, saturation, value = colorsys.rgb_to_hsv(red, green, blue)
     if saturation < 0.2 or value < 0.2:
         return "black" if value < 0.3 else "white" if value > 0.9 else "grey"

@@ -104,7 +104,7 @@ def grow_box(box: BoundingBox, by: float) -> BoundingBox:
 
 
 def shift_box(box: BoundingBox, across: float, down: float) -> BoundingBox:
-    """The box so many pixels further right and down."""
+    """Returns the box moved ``across`` pixels to the right and ``down`` pixels down."""
     return replace(
         box,
         left=box.left + across,
@@ -129,10 +129,16 @@ def _extent(space: Space, screen: Size, image: Size) -> tuple[float, float]:
 
 
 def convert(point: Point, to: Space, *, screen: Size, image: Size) -> Point:
-    """The same place in another space: the only mapping between spaces there is.
+    """Returns the same place in another space; no other code maps between spaces.
 
     A pixel is mapped by the ratio of the extents, so that 0 stays 0 and the far edge stays the
     far edge.
+
+    Args:
+        point: the place, in any space.
+        to: the space of the result.
+        screen: size of the desktop in physical pixels.
+        image: size of the picture that models see.
     """
     if point.space == to:
         return point
@@ -142,7 +148,14 @@ def convert(point: Point, to: Space, *, screen: Size, image: Size) -> Point:
 
 
 def convert_box(box: BoundingBox, to: Space, *, screen: Size, image: Size) -> BoundingBox:
-    """`convert` for both corners."""
+    """Returns a box in another space: `convert` for both corners.
+
+    Args:
+        box: the box, in any space.
+        to: the space of the result.
+        screen: size of the desktop in physical pixels.
+        image: size of the picture that models see.
+    """
     if box.space == to:
         return box
     first = convert(Point(box.left, box.top, box.space), to, screen=screen, image=image)

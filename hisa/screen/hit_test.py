@@ -66,7 +66,13 @@ def element_at(point: Point, observation: Observation) -> Element | None:
 
 
 def cover_at(element: Element, point: Point, observation: Observation) -> Element | None:
-    """The element with a text of its own that lies over another at a point of it; None: none."""
+    """Returns the element, with a text of its own, that lies over another one; None: there is none.
+
+    Args:
+        element: the lower element, of the look's list.
+        point: a point of it, of any space.
+        observation: the look.
+    """
     elements = observation.elements or ()
     at = _at(point, observation)
     own = next((n for n in at if elements[n].box == element.box), None)
@@ -133,7 +139,13 @@ def _ends(elements: Sequence[Element]) -> list[int]:
 
 
 def is_part_of(inner: int, outer: int, elements: Sequence[Element]) -> bool:
-    """Whether the element of one number is a part of that of another; by boxes where not told."""
+    """Whether one element is a part of another, by parents or, without them, by boxes.
+
+    Args:
+        inner: number of the possible part.
+        outer: number of the possible whole.
+        elements: the look's list, to which the numbers refer.
+    """
     if elements[inner].parent is None:
         return inner > outer and _is_box_inside(elements[inner], elements[outer])
     at: int | None = inner

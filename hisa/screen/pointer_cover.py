@@ -16,7 +16,13 @@ _REACH = 3
 
 
 def fitted_cover(picture: Screenshot, under: UnderPointer, size: Size) -> UnderPointer:
-    """As it would be in ``picture`` scaled to ``size`` without its pointer; see `fitted`."""
+    """Returns the part under the pointer as it would be in a picture scaled to another size.
+
+    Args:
+        picture: the full picture.
+        under: the part that its pointer covers, in its pixels.
+        size: the size to which the picture is scaled.
+    """
     across, down = picture.size.width / size.width, picture.size.height / size.height
     left = max(0, math.floor(under.box.left / across) - _REACH)
     top = max(0, math.floor(under.box.top / down) - _REACH)

@@ -69,10 +69,15 @@ def is_same_drawing(
 ) -> bool:
     """Whether two pictures have the same outlines everywhere, in whatever colours.
 
-    A straight line across the whole of the other one counts for nothing if there is a drawing on
-    both sides of it, as a button that lights up parts its arrow from its picture, or if what it
-    bounds is a blank margin without the point ``at``, as below a tool tip's border. Where nothing
-    is drawn, there is nothing that could be the same.
+    A straight line across the whole second picture is ignored in two cases: there is a drawing on
+    both sides of it (a button that lights up separates its arrow from its picture), or it bounds
+    a blank margin without the point ``at`` (the border of a tool tip). Two blank pictures are not
+    the same drawing.
+
+    Args:
+        first: the earlier picture.
+        second: the later picture, of the same place.
+        at: the point that is pressed, in pixels of the pictures; None: not known.
     """
     import numpy as np
 

@@ -24,17 +24,17 @@ __all__ = ["SERVED", "BaseTool", "Tool", "ToolContext", "example_inputs"]
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may use, besides its own arguments."""
+    """What a tool may use besides its own arguments."""
 
     call: GroundedCall
     observation: Observation
     environment: Environment
     person: Person | None = None
-    """Who can be asked; None: nobody."""
+    """The person who can be asked; None: nobody."""
 
 
 SERVED = "mcp:"
-"""What the ``source`` of a server's tool begins with."""
+"""The prefix of the ``source`` of a server's tool."""
 
 
 class BaseTool(ABC):
@@ -55,9 +55,9 @@ class BaseTool(ABC):
     always: bool = False
     """Whether it is described in every prompt, as the built-ins are."""
     trusted: bool = False
-    """Whether it keeps to the run's event loop and never blocks it, as HiSA's own do."""
+    """Whether it runs in the run's event loop and never blocks it, as HiSA's own do."""
     uses_machine: bool = True
-    """Whether it is given the machine; without it, it runs beside HiSA alone."""
+    """Whether it gets the machine; otherwise it only runs beside HiSA."""
 
     @property
     @abstractmethod
@@ -66,15 +66,15 @@ class BaseTool(ABC):
 
     @abstractmethod
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
-        """The checked arguments of an input.
+        """Check an input, and return its arguments.
 
         Raises:
-            InvalidReply: what does not fit, by name.
+            InvalidReply: the input does not fit; the error names the arguments.
         """
 
     @abstractmethod
     async def run(self, context: ToolContext) -> Outcome:
-        """Do it with the call's input.
+        """Run the tool with the call's input.
 
         Raises:
             EnvironmentFailed: the machine broke.
@@ -83,7 +83,7 @@ class BaseTool(ABC):
 
     @property
     def takes_text(self) -> bool:
-        """Whether a plain string is a whole input."""
+        """Whether the input may be a plain string."""
         return len(self.parameters.get("properties", {})) == 1
 
     @property
@@ -93,18 +93,18 @@ class BaseTool(ABC):
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """The inputs under "Examples:" in its documentation, one a line; see `example_inputs`."""
+        """The inputs under "Examples:" in its documentation, one per line; see `example_inputs`."""
         return example_inputs(self.documentation)
 
     def signature(self) -> str:
-        """Name and arguments on one line: ``calc_read(cells, sheet="")``."""
+        """Returns name and arguments on one line: ``calc_read(cells, sheet="")``."""
         required = frozenset(self.parameters.get("required", ()))
         fields: Mapping[str, Any] = self.parameters.get("properties", {})
         arguments = (_argument(name, field, name in required) for name, field in fields.items())
         return f"{self.name}({', '.join(arguments)})"
 
     def describe(self) -> str:
-        """Name, input and documentation, as the planner's prompt shows them."""
+        """Returns name, input and documentation as the planner's prompt shows them."""
         fields = self.parameters.get("properties", {})
         if self.takes_text:
             kind = f"a string ({next(iter(fields))})"
@@ -157,18 +157,18 @@ class Tool(BaseTool):
         self._input = _input_of(function)
         self.uses_machine = bool(self._input.context_name)
         if not self.trusted:
-            _ = self._input.model  # what no schema can be made of is said as a package is loaded
+            _ = self._input.model  # types without a schema fail now, when the package is loaded
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """JSON schema of the input object, made once: every step's prompt is drawn from it."""
+        """JSON schema of the input object, made once because every step's prompt uses it."""
         return self._input.schema
 
     def arguments(self, value: str | Mapping[str, Any]) -> dict[str, Any]:
-        """The checked arguments of an input.
+        """Check an input, and return its arguments.
 
         Raises:
-            InvalidReply: what does not fit, by name.
+            InvalidReply: the input does not fit; the error names the arguments.
         """
         raw = self._from_text(value) if isinstance(value, str) else value
         try:
@@ -211,7 +211,7 @@ class Tool(BaseTool):
 def example_inputs(documentation: str) -> tuple[str, ...]:
     """Returns the lines under "Examples:" in a docstring, up to the next line that is not indented.
 
-    Each is a whole input: a JSON object, or the string itself where a tool takes one.
+    Each is a whole input: a JSON object, or the string itself if the tool takes one.
     """
     lines = iter(documentation.splitlines())
     examples = []
@@ -235,7 +235,7 @@ def _kind(field: Mapping[str, Any]) -> str:
 
 
 def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
-    """One argument of a signature: its kind where that is not text, and its default."""
+    """Returns one argument of a signature: its kind, unless that is text, and its default."""
     ways = [way for way in field.get("anyOf", ()) if way.get("type") != "null"]
     several = len(ways) > 1
     kind = "|".join(filter(None, map(_kind, ways if several else [field])))
@@ -247,9 +247,9 @@ def _argument(name: str, field: Mapping[str, Any], required: bool) -> str:
 
 
 class _Input:
-    """What a function takes besides its context, by the function's signature.
+    """The input of a function, read from its signature without the context.
 
-    The model that checks it is made when it is first used: a run uses few of some hundred tools.
+    The model that checks it is made on first use: a run uses few of some hundred tools.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -280,7 +280,7 @@ class _Input:
 
 
 _inputs: WeakKeyDictionary[Callable[..., Any], _Input] = WeakKeyDictionary()
-"""By function, for as long as that lives: every run of a process takes the same tools."""
+"""Cache by function, for as long as it lives: every run of a process has the same tools."""
 
 
 def _input_of(function: Callable[..., Any]) -> _Input:

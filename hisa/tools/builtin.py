@@ -21,9 +21,9 @@ __all__ = ["bash_execution", "gui_action", "infeasible", "termination", "wait"]
 COMMAND_SECONDS = 120.0
 """Time limit of one command."""
 COMMAND_READ = 1_000_000
-"""Bytes of output that are read: what went wrong stands last, so the end has to be among them."""
+"""Most bytes of output to read; large, because errors come last."""
 COMMAND_OUTPUT = 8_000
-"""Characters of output that are kept, beginning and end."""
+"""Most characters of output to keep, from its beginning and its end."""
 
 
 async def gui_action(code: str, context: ToolContext) -> Outcome:
@@ -77,7 +77,7 @@ async def bash_execution(command: str, context: ToolContext) -> Outcome:
 
 
 def _shorten_output(output: str) -> str:
-    """Returns both ends of what a command said, and whether there was more than was read."""
+    """Returns both ends of a command's output, with a note if not all of it was read."""
     more = len(output.encode("utf-8", "replace")) >= COMMAND_READ
     unread = f"\n… only the first {COMMAND_READ:,} bytes were read; there may be more …\n"
     return ends(output, COMMAND_OUTPUT) + unread * more

@@ -1,8 +1,8 @@
-"""Runs a plug-in's function where it can neither hold HiSA up nor print over its output.
+"""Runs a plug-in's function so that it can neither block HiSA nor print over its output.
 
 A plug-in is a function that somebody else wrote: it may block, print, return a hundred megabytes or
-never return. It runs in a thread with an event loop of its own, and reaches the machine through the
-loop of the run.
+never return. It runs in a thread with its own event loop, and reaches the machine through the run's
+loop.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = ["OUTPUT_CHARACTERS", "PluginEnvironment", "run_isolated", "shorten_ou
 
 T = TypeVar("T")
 OUTPUT_CHARACTERS = 8_000
-"""Characters of a tool's output that are kept, beginning and end; as of a command."""
+"""Most characters of a tool's output to keep, from both ends; the same as for a command."""
 _READ_CHARACTERS = 1_000_000
-"""Characters of an output that are looked at."""
+"""Most characters of an output to read."""
 
 
 def shorten_output(text: str) -> str:
-    """Returns both ends of what a tool said, and how much is left out."""
+    """Returns both ends of a tool's output, and how much was left out."""
     if len(text) <= _READ_CHARACTERS:
         return ends(text, OUTPUT_CHARACTERS)
     cut = f"{text[: OUTPUT_CHARACTERS // 3]}\n… {len(text):,} characters in all …\n"
@@ -44,10 +44,10 @@ async def run_isolated(tool: BaseTool, context: ToolContext, *, seconds: float) 
     """Run a plug-in's tool in a thread of its own.
 
     Args:
-        tool: the plug-in's.
-        context: what it gets; its environment is reached through the present event loop.
-        seconds: time limit. A thread cannot be ended: after it the function may go on, but what it
-            asks of the machine is refused.
+        tool: the plug-in's tool.
+        context: passed to the tool; its environment is reached through the current event loop.
+        seconds: time limit. A thread cannot be stopped: afterwards the function may continue, but
+            its requests to the machine are refused.
 
     Raises:
         ToolFailed: it did not end in time.
@@ -83,9 +83,9 @@ async def run_isolated(tool: BaseTool, context: ToolContext, *, seconds: float) 
 
 
 def _bound_outcome(outcome: Outcome, printed: str) -> Outcome:
-    """Returns an outcome with what was printed, both ends of it, that ends no run.
+    """Returns an outcome with the printed text added, shortened, that cannot end the run.
 
-    Only HiSA's own tools end one: a plug-in's word on it would be taken for success.
+    Only HiSA's own tools may end a run: a plug-in's claim would count as success.
     """
     output = "\n".join(filter(None, (outcome.output, printed)))
     return replace(
@@ -117,11 +117,11 @@ def _tell(
 
 
 class PluginEnvironment:
-    """The machine, as a plug-in's thread reaches it; see `hisa.protocols.Environment`.
+    """The machine as a plug-in's thread reaches it; see `hisa.protocols.Environment`.
 
     Args:
-        inner: the run's.
-        loop: the run's.
+        inner: the run's environment.
+        loop: the run's event loop.
     """
 
     def __init__(self, inner: Environment, loop: asyncio.AbstractEventLoop) -> None:
@@ -131,16 +131,16 @@ class PluginEnvironment:
 
     @property
     def name(self) -> str:
-        """The inner one's."""
+        """The name of the inner environment."""
         return self._inner.name
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The inner one's, without what needs more than this passes on."""
+        """The capabilities of the inner environment that this class passes on."""
         return self._inner.capabilities - {"unchanged", "hidden"}
 
     async def reset(self) -> None:
-        """Refused: a run's machine is no plug-in's to reset.
+        """Refuse: a plug-in may not reset the run's machine.
 
         Raises:
             ToolFailed: always.
@@ -148,36 +148,42 @@ class PluginEnvironment:
         raise ToolFailed("a tool cannot reset the machine")
 
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
-        """Look."""
+        """Take a look."""
         return await self._run_in_loop(self._inner.observe(elements=elements, settle=settle))
 
     async def act(self, actions: Sequence[Action], /) -> None:
-        """Act."""
+        """Perform the actions."""
         await self._run_in_loop(self._inner.act(actions))
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float = 120.0, limit: int = 100_000
     ) -> CommandResult:
-        """Run a command."""
+        """Run a command on the machine.
+
+        Args:
+            command: a shell line, or a program and its arguments.
+            timeout: time limit in seconds.
+            limit: most bytes of output to read.
+        """
         return await self._run_in_loop(self._inner.execute(command, timeout=timeout, limit=limit))
 
     async def read_file(self, path: str, /, *, limit: int | None = None) -> bytes:
-        """A file of the machine."""
+        """Read a file of the machine."""
         return await self._run_in_loop(self._inner.read_file(path, limit=limit))
 
     async def write_file(self, path: str, data: bytes, /) -> None:
-        """Put a file there."""
+        """Write a file on the machine."""
         await self._run_in_loop(self._inner.write_file(path, data))
 
     async def __aenter__(self) -> PluginEnvironment:
-        """Nothing: it is started."""
+        """Do nothing: the machine is started already."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing: it goes on."""
+        """Do nothing: the run still uses the machine."""
 
     async def _run_in_loop(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of work that the run's loop does.
+        """Run work in the run's loop, and return its result.
 
         Raises:
             ToolFailed: the call's time is up.
@@ -189,7 +195,7 @@ class PluginEnvironment:
 
 
 class _Printed:
-    """What one thread prints; other threads print as ever."""
+    """Captures the prints of one thread; other threads print as usual."""
 
     def __init__(self) -> None:
         self._text = io.StringIO()
@@ -200,7 +206,7 @@ class _Printed:
 
     @contextmanager
     def by_this_thread(self) -> Iterator[None]:
-        """Take what this thread prints inside."""
+        """Capture the prints of this thread within this context."""
         for name in ("stdout", "stderr"):
             stream = getattr(sys, name)
             if not isinstance(stream, _ByThread):
@@ -216,13 +222,13 @@ _taken: dict[int, io.StringIO] = {}
 
 
 class _ByThread(io.TextIOBase):
-    """A stream that some threads' prints do not reach."""
+    """A stream that captures the prints of some threads."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str, /) -> int:
-        """Write it, or keep it where this thread's prints are taken."""
+        """Write the text, or capture it if this thread's prints are captured."""
         taken = _taken.get(threading.get_ident())
         if taken is None:
             return self._stream.write(text)

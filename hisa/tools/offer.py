@@ -1,8 +1,8 @@
-"""The tools that a prompt names beside the built-ins: those that fit task and screen.
+"""The tools that a prompt lists besides the built-ins: those that fit the task and the screen.
 
-ComputerRL (appendix C) shows the tools of the application in front. Here a limit holds besides,
-whatever is installed: the likeliest tools are told with a summary, at least eight with their
-arguments, the next by name alone; ``tool_help`` tells of any.
+ComputerRL (appendix C) shows the tools of the application in front. Here the list also has a limit,
+however much is installed: the likeliest tools have a summary, at least eight have their arguments,
+and the next only their names; ``tool_help`` describes any.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ __all__ = [
 ]
 
 TOOLS_ESTIMATE = 500
-"""The same of all tools in a prompt. The estimate is half as much again as a real count here, which
-benchmarks/tool_tokens.py makes."""
+"""Most tokens of all tools in a prompt, by the estimate, which is 1.5 times the real count here
+(measured by benchmarks/tool_tokens.py)."""
 SUMMARY_CHARACTERS = 90
-"""Characters of a summary beside a signature; chosen by hand: one clause."""
+"""Most characters of a summary after a signature; chosen by hand: one clause."""
 _SUMMARY_SHARE = 0.45
-"""Share of the room for tools that are told with a summary; chosen by hand: some three."""
+"""Share of the room for tools with a summary; chosen by hand: about three tools."""
 _WITH_ARGUMENTS = 10
-"""Tools whose arguments are told, if there is room."""
+"""Most tools that are listed with arguments, if there is room."""
 _ARGUMENTS = 3
-"""Arguments of these that are told: those that a call needs, then the first others."""
+"""Most arguments that are listed: the required ones, then the first others."""
 SIGNATURE_CHARACTERS = 200
-"""Characters of a signature; a server's tool may have any number of arguments."""
+"""Most characters of a signature; a server's tool may have any number of arguments."""
 _LONGEST_SIGNATURE = 800
-"""Characters of a signature beside an error; twice the longest of the toolkits here."""
+"""Most characters of a signature in an error; twice the longest of HiSA's toolkits."""
 _WORD = re.compile(r"[a-z]{3,}")
 _HEAD = (
     "Input: an object of the arguments. tool_help tells of any; those not listed may be called too."
@@ -57,10 +57,15 @@ _HEAD = (
 
 
 def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
-    """Returns the list of tools for a prompt; empty where there are none, or no room."""
+    """Returns the list of tools for a prompt; empty if there are none, or no room.
+
+    Args:
+        ranked: the tools, the likeliest first.
+        room: most tokens of the list.
+    """
     lines = [_HEAD]
     is_short = len(ranked) <= _WITH_ARGUMENTS
-    own = [tool for tool in ranked if not tool.trusted]  # that no model can know beforehand
+    own = [tool for tool in ranked if not tool.trusted]  # a model cannot know these
     with_summary: list[BaseTool] = []
     for tool in ranked if is_short else own:
         line = offered_line(tool)
@@ -83,7 +88,7 @@ def offered_text(ranked: Sequence[BaseTool], *, room: int) -> str:
 
 
 def in_front(tools: Iterable[BaseTool], observation: Observation) -> list[BaseTool]:
-    """The tools that a look has open; those of a toolkit have the same needs, looked at once."""
+    """Returns the tools whose application is in front; equal needs are checked only once."""
     answers: dict[Needs, bool] = {}
     listed = []
     for tool in tools:
@@ -96,9 +101,13 @@ def in_front(tools: Iterable[BaseTool], observation: Observation) -> list[BaseTo
 
 
 def likeliest(listed: Sequence[BaseTool], scores: Sequence[float]) -> Sequence[BaseTool]:
-    """Tools in turn: by one as they fit the task, by two those in front as they are listed.
+    """Orders the tools: in turn one that fits the task, and two of the application in front.
 
-    What is wanted most comes first there, and few tasks name the tool that does them.
+    A toolkit lists its most useful tools first, and few tasks name the tool that they need.
+
+    Args:
+        listed: the tools, as they are listed.
+        scores: for each, how well it fits the task; see `fits_of`.
     """
 
     def rank(at: int) -> tuple[bool, float, bool, int]:
@@ -117,7 +126,15 @@ def likeliest(listed: Sequence[BaseTool], scores: Sequence[float]) -> Sequence[B
 
 
 def fitting(ranked: Sequence[BaseTool], subject: str, most: int) -> Sequence[BaseTool]:
-    """The likeliest tools that share two telling words with a subject; one may be chance."""
+    """Returns the likeliest tools that share two telling words with a subject.
+
+    One shared word may be chance.
+
+    Args:
+        ranked: the tools, the likeliest first.
+        subject: the text of the task.
+        most: most tools to return.
+    """
     words = tokens(subject)
     shared = (t for t in ranked if len(words & tokens(f"{t.name} {t.summary}")) > 1)
     return [*islice(shared, most)]
@@ -136,10 +153,10 @@ def best(tools: Iterable[BaseTool], subject: str) -> Sequence[BaseTool]:
 
 
 def fits_of(tools: Sequence[BaseTool], subject: str) -> list[float]:
-    """Returns for each tool how much of a subject it shares: the weights of common words."""
+    """Returns for each tool the weight of the words that it shares with a subject."""
     words = _words(subject)
     terms = [_words(f"{tool.name} {tool.title} {tool.documentation}") for tool in tools]
-    counts = Counter(chain.from_iterable(terms))  # what all tools have tells nothing
+    counts = Counter(chain.from_iterable(terms))  # a word that all tools have weighs nothing
     weights = {word: math.log((len(terms) + 1) / counts[word]) for word in words & counts.keys()}
     scores = []
     for tool, own in zip(tools, terms, strict=True):
@@ -150,12 +167,12 @@ def fits_of(tools: Sequence[BaseTool], subject: str) -> list[float]:
 
 @lru_cache(maxsize=2048)
 def _words(text: str) -> frozenset[str]:
-    """Words in small letters, without the endings that change with the grammar."""
+    """Returns the words of a text in lower case, cut so that grammatical endings do not matter."""
     return frozenset([word[:5] for word in _WORD.findall(text.lower())])
 
 
 def offered_line(tool: BaseTool) -> str:
-    """A tool on one line; whoever wrote the tool cannot close a section of the prompt with it."""
+    """Returns a tool on one line, in which the tool's author cannot close a prompt's section."""
     summary = one_line(tool.summary).rstrip(".")
     summary = (
         summary if len(summary) <= SUMMARY_CHARACTERS else summary[: SUMMARY_CHARACTERS - 1] + "…"
@@ -166,13 +183,13 @@ def offered_line(tool: BaseTool) -> str:
 
 
 def safe_signature(tool: BaseTool) -> str:
-    """A tool's signature as part of a prompt, cut only where no tool's author was at home."""
+    """Returns a tool's signature as part of a prompt, cut only if it is absurdly long."""
     signature = guard_tags(one_line(tool.signature()))
     return signature if len(signature) <= _LONGEST_SIGNATURE else guard_tags(f"{tool.name}(…)")
 
 
 def _with_arguments(tool: BaseTool) -> str:
-    """Its name with the arguments that a call needs, and the first of the others."""
+    """Returns the tool's name with its required arguments, and the first of the others."""
     needed = tuple(tool.parameters.get("required", ()))
     others = [name for name in tool.parameters.get("properties", {}) if name not in needed]
     left = max(0, _ARGUMENTS - len(needed))
@@ -182,7 +199,7 @@ def _with_arguments(tool: BaseTool) -> str:
 
 
 def _by_kit(tools: Sequence[BaseTool], named: Sequence[str]) -> list[str]:
-    """Names by toolkit, which is said once: ``calc_: write(cell, values), fill``."""
+    """Returns names grouped by toolkit: ``calc_: write(cell, values), fill``."""
     kits: dict[str, list[str]] = {}
     for tool, entry in zip(tools, named, strict=True):
         prefix = f"{tool.kit}_" if tool.kit and entry.startswith(f"{tool.kit}_") else ""

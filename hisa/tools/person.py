@@ -1,4 +1,4 @@
-"""Asks a person something in the middle of a run, or hands the machine over for a moment."""
+"""Asks a person something during a run, or hands the machine over for a while."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["Inquire", "Inquiry", "Person", "PersonAnswer"]
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """What a person is asked. A model wrote it: it is shown escaped, and as the agent's words."""
+    """A question to a person. A model wrote it: it is shown escaped, and as the agent's words."""
 
     kind: Literal["question", "hand_over"]
-    """question: an answer in words is wanted; hand_over: something is to be done at the machine."""
+    """question: the agent wants an answer; hand_over: the person should do something there."""
     text: str
     choices: tuple[str, ...] = ()
     """Answers to choose from; empty: any words."""
     default: str = ""
-    """Taken where nobody answers in time; empty: the agent hears that nobody did."""
+    """The answer if nobody answers in time; empty: the agent is told that nobody did."""
     seconds: float = 300.0
     """Time limit."""
 
 
 Inquire = Callable[[Inquiry], Awaitable[str | None]]
-"""Asks a person; returns the answer as it was typed, or None where none came. It ends by itself
-after the inquiry's seconds."""
+"""Asks a person; returns the answer as typed, or None if there was none. It ends by itself after
+the inquiry's seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
-    """What came of an inquiry."""
+    """The answer to an inquiry, and whose it is."""
 
     text: str
     by: Literal["person", "default", "nobody"]
@@ -46,8 +46,8 @@ class Person:
     """The person who can be asked in a run.
 
     Args:
-        inquire: asks.
-        emit: gets a `PersonAsked` for each inquiry.
+        inquire: asks the person.
+        emit: takes a `PersonAsked` for each inquiry.
     """
 
     def __init__(self, inquire: Inquire, *, emit: Emit) -> None:
@@ -56,7 +56,7 @@ class Person:
         self._lock = asyncio.Lock()
 
     async def ask(self, inquiry: Inquiry) -> PersonAnswer:
-        """The answer, or the default where none came in time; one inquiry at a time."""
+        """Returns the answer, or the default if none came in time; asks one inquiry at a time."""
         started = time.monotonic()
         async with self._lock:
             text = await self._inquire(inquiry)

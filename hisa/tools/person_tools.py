@@ -71,4 +71,4 @@ async def hand_over(what: Text, context: ToolContext, seconds: Seconds = 600) ->
 
 
 PERSON = Toolkit("person", "a person", (ask, hand_over), Needs(frozenset({"person"})))
-"""There where somebody sits at the terminal, or `hisa.run` was given someone to ask."""
+"""Available if somebody is at the terminal, or if `hisa.run` got a way to ask someone."""

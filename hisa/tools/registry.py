@@ -1,4 +1,4 @@
-"""The registry: built-ins and plug-ins come through the entry-point group ``hisa.tools``."""
+"""The registry of tools: built-ins and plug-ins from the entry-point group ``hisa.tools``."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class BrokenPlugin:
 
 
 def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
-    """The tools that an entry point stands for: a toolkit's, or that of one function.
+    """Load the tools of an entry point: those of a toolkit, or of one function.
 
-    Those that are opened with a run are not there without one.
+    Tools that are opened with a run are not among them.
 
     Raises:
-        PluginFailed: it cannot be loaded; names the package.
+        PluginFailed: the entry point cannot be loaded; names the package.
     """
     with blaming_package("tools", point):
         plugin = point.load()
@@ -73,7 +73,7 @@ def load_tools(point: EntryPoint) -> tuple[Tool, ...]:
 
 
 def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
-    """All installed tools, built-ins included, and the plug-ins that failed to load."""
+    """Returns all installed tools, built-ins included, and the plug-ins that failed to load."""
     tools: dict[str, Tool] = {}
     broken = []
     for point in points("tools"):  # ours come first, so that no plug-in can take a built-in's name
@@ -87,33 +87,33 @@ def discover() -> tuple[list[Tool], list[BrokenPlugin]]:
 
 
 _NEAREST = 8
-"""Names that an error for an unknown one lists beside the built-ins."""
+"""Most names that an error for an unknown name lists besides the built-ins."""
 _FEW = 16
-"""Names that such an error lists whole."""
+"""With so many tools or fewer, such an error lists all."""
 _OTHERS = 4
-"""Tools that are named beside the built-ins where another is not to be called; chosen by hand."""
+"""Most tools named besides the built-ins if one should not be called; chosen by hand."""
 _FUNCTION_TOKENS = 1200
-"""Most tokens of the functions that a step adds to those that are always there: some six."""
+"""Most tokens of the functions that a step adds to the built-ins: about six."""
 _LEAST_FUNCTION = 100
 """Tokens of a function with one argument."""
 _FITTING = 5
-"""Tools that a small model is offered at most."""
+"""Most tools that a small model is offered."""
 _ACTING = frozenset(
     {"gui_action", "termination", "infeasible", "wait", "tool_help"}
     | {"click", "type", "press", "scroll", "drag", "fill", "check"}
 )
-"""What a small model does by actions of its own."""
+"""Tools that a small model does not need, because it has actions of its own for them."""
 _HELPED = 3
-"""Tools that `tool_help` describes whole."""
+"""Most tools that `tool_help` describes in full."""
 
 
 class ToolRegistry:
     """The tools of one run; see `hisa.protocols.Toolbox`.
 
     Args:
-        tools: by default all that are installed.
-        capabilities: of the run's environment; a tool that needs others is not there.
-        person: who can be asked; the capability "person" stands for them.
+        tools: the tools; None: all that are installed.
+        capabilities: capabilities of the run's environment; tools that need others are left out.
+        person: the person who can be asked; adds the capability "person".
     """
 
     def __init__(
@@ -145,32 +145,32 @@ class ToolRegistry:
         self._room = min(OFFERED_TOKENS, TOOLS_ESTIMATE - described)
 
     def _offered_on(self, observation: Observation) -> list[BaseTool]:
-        """Those of the further tools that a look offers, of which each is asked once."""
+        """Returns the further tools that a look offers, computed once per look."""
         if self._last_look[0] is not observation:
             self._last_look = observation, in_front(self._further, observation)
         return self._last_look[1]
 
     def _likeliest(self, listed: Sequence[BaseTool], scores: Sequence[float]) -> Sequence[BaseTool]:
-        """The tools of a prompt in turn, what `tool_help` was last asked for before others."""
+        """Returns the tools in the order of a prompt, the last matches of `tool_help` first."""
         first = [tool for tool in self._help_matches if tool in self._further]
         return [*first, *(tool for tool in likeliest(listed, scores) if tool not in first)]
 
     def others(self, name: str, observation: Observation | None = None) -> list[str]:
-        """Names of a few tools to go on with besides one: those always there, then for a look."""
+        """Returns names of a few tools to use instead of one: built-ins, then offered ones."""
         more = (self._further if observation is None else self._offered_on(observation))[:_OTHERS]
         known = dict.fromkeys((*self.names(), *[tool.name for tool in more]))
         return [tool for tool in known if tool not in {name, "termination", "infeasible"}]
 
     def describe(self) -> str:
-        """The tools that are always there, as the planner's prompt shows them."""
+        """Returns the built-in tools as the planner's prompt shows them."""
         return "\n".join(_in_short(self._tools[name]) for name in self.names())
 
     def names(self) -> tuple[str, ...]:
-        """Names of the tools that are always there, sorted."""
+        """Returns the names of the built-in tools, sorted."""
         return tuple(sorted(name for name, tool in self._tools.items() if tool.always))
 
     def find(self, name: str) -> BaseTool | None:
-        """Returns the tool of a name; None where there is none."""
+        """Returns the tool of a name; None if there is none."""
         return self._tools.get(name)
 
     def offer(self, task: Task, observation: Observation, /) -> str:
@@ -180,9 +180,9 @@ class ToolRegistry:
         return offered_text(self._likeliest(listed, scores), room=self._room)
 
     def functions(self, task: Task, observation: Observation) -> tuple[Mapping[str, Any], ...]:
-        """The tools but gui_action for this step, as the Responses API takes them.
+        """Returns the tools for this step, without gui_action, as the Responses API takes them.
 
-        Those that are always there, then as many others as there is room for, the likeliest first.
+        The built-ins come first, then as many others as there is room for, the likeliest first.
         """
         names = [name for name in self.names() if name != "gui_action"]
         room = _FUNCTION_TOKENS
@@ -198,9 +198,10 @@ class ToolRegistry:
         return tuple(_function(self._tools[name]) for name in names)
 
     def fitting(self, task: Task, observation: Observation) -> tuple[Mapping[str, Any], ...]:
-        """As `functions`, the few that fit the task; without those that a click or a key replaces.
+        """Returns the few tools that fit the task, in the form of `functions`.
 
-        A model that gives its actions by numbers of a list has these without a tool.
+        Tools that a click or a key replaces are left out: a model that names its actions by numbers
+        of a list has those actions without a tool.
         """
         available = [*(self._tools[name] for name in self.names()), *self._further]
         tools = [t for t in available if not {t.name, t.name.removeprefix(f"{t.kit}_")} & _ACTING]
@@ -244,7 +245,13 @@ class ToolRegistry:
     async def execute(
         self, call: GroundedCall, observation: Observation, environment: Environment
     ) -> Outcome:
-        """Do it; see `hisa.protocols.Toolbox.execute`."""
+        """Execute a call; see `hisa.protocols.Toolbox.execute`.
+
+        Args:
+            call: the grounded call.
+            observation: the look on which it was decided.
+            environment: the machine.
+        """
         began, started = time.time(), time.monotonic()
         outcome = await self._attempt(ToolContext(call, observation, environment, self._person))
         return replace(outcome, seconds=time.monotonic() - started, began=began)
@@ -258,18 +265,18 @@ class ToolRegistry:
             if needs.apps and not needs.is_open(context.observation):
                 return Outcome(ok=False, error=_not_open(tool, context.observation))
             return await _within_limits(tool, context)
-        except (EnvironmentFailed, ScreenChanged):  # of the second, nothing was done
+        except (EnvironmentFailed, ScreenChanged):  # after ScreenChanged, nothing was done
             raise
         except (ActionRefused, InvalidReply, ToolFailed) as error:
-            own = tool.trusted and tool.kit  # ours refuse what an input means; others say anything
+            own = tool.trusted and tool.kit  # only HiSA's toolkits refuse because of the input
             message = _with_form(tool, str(error)) if own else str(error)
             return Outcome(ok=False, error=shorten_output(message))
-        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model hears it
+        except Exception as error:  # noqa: BLE001 - a plug-in may raise anything; the model reads it
             return Outcome(ok=False, error=shorten_output(f"{type(error).__name__}: {error}"))
 
 
 async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
-    """Built-ins have limits of their own; of others nothing is taken for granted."""
+    """Run a tool within its time limit; built-ins have their own, and plug-ins are isolated."""
     if tool.always:
         return await tool.run(context)
     if tool.trusted:
@@ -281,7 +288,7 @@ async def _within_limits(tool: BaseTool, context: ToolContext) -> Outcome:
 
 
 def _with_form(tool: BaseTool, error: str) -> str:
-    """An error with the form of a call; the built-ins' stands in every prompt."""
+    """Returns an error with the form of a call, unless the prompt has it, as for built-ins."""
     return error if tool.always else f"{error}; its form: {safe_signature(tool)}"
 
 
@@ -291,7 +298,7 @@ def _not_open(tool: BaseTool, observation: Observation) -> str:
 
 
 def _in_short(tool: BaseTool) -> str:
-    """A tool without a heading, where a text is its whole input."""
+    """Returns a tool's description, without a heading if its input is a text."""
     if not tool.takes_text:
         return tool.describe()
     documentation = "\n".join(line for line in tool.documentation.split("\n") if line.strip())
@@ -309,7 +316,7 @@ def _function(tool: BaseTool) -> Mapping[str, Any]:
 
 
 def _strip_titles(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without the titles of its fields, which repeat their names."""
+    """Returns a schema without the titles of its fields, which only repeat their names."""
     fields = {
         name: {key: value for key, value in field.items() if key != "title"}
         for name, field in schema.get("properties", {}).items()

@@ -17,7 +17,12 @@ Input = str | Mapping[str, Any]
 
 
 async def call_tool(tool: BaseTool, value: Input, environment: Environment) -> Outcome:
-    """Call it on a machine as it is now; a failure of the tool is an outcome.
+    """Call a tool on a machine as it is now; a failure of the tool is an outcome.
+
+    Args:
+        tool: the tool.
+        value: its input: an object, or a string if it takes one.
+        environment: the machine.
 
     Raises:
         InvalidReply: the input does not fit, or the machine lacks what the tool needs.
@@ -33,11 +38,11 @@ def build_grounded_call(tool: BaseTool, value: Input) -> GroundedCall:
     """Returns the call of a tool with that input.
 
     Raises:
-        InvalidReply: a GUI action that cannot be read, or whose place would have to be found first.
+        InvalidReply: a GUI action cannot be parsed, or needs a grounder to find its place.
     """
     if tool.name != "gui_action" or not tool.always or not isinstance(value, str):
         return GroundedCall(ToolCall("", tool.name, value), value)
     actions = parse(value)
     if slots(actions):
-        raise InvalidReply("X_COORD is found by a grounder, in a run; here, give numbers")
+        raise InvalidReply("X_COORD needs a grounder, which only a run has; give numbers here")
     return GroundedCall(ToolCall("", tool.name, value, actions=actions), value, actions)

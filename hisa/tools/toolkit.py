@@ -14,24 +14,24 @@ __all__ = ["Toolkit"]
 
 @dataclass(frozen=True)
 class Toolkit:
-    """Tools of one application or subject; stands in the entry-point group ``hisa.tools``.
+    """Tools of one application or subject, announced in the entry-point group ``hisa.tools``.
 
     A function ``read`` of the toolkit ``calc`` is the tool ``calc_read``.
     """
 
     name: str
-    """What the names of its tools begin with."""
+    """The prefix of its tools' names."""
     title: str
     """As a person says it: "LibreOffice Calc"."""
     functions: tuple[Callable[..., Any], ...]
     needs: Needs = NO_NEEDS
-    """What all of them need."""
+    """What all its tools need."""
 
     def tools(self, source: str = "") -> tuple[Tool, ...]:
-        """Its tools, in the order of the functions: the most useful first.
+        """Returns its tools in the order of the functions, the most useful first.
 
         Raises:
-            DeveloperError: one has no docstring, or a parameter without a type.
+            DeveloperError: a function has no docstring, or a parameter without a type.
         """
         return tuple(
             Tool(function, source=source, kit=self.name, title=self.title, needs=self.needs)

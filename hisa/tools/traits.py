@@ -1,4 +1,4 @@
-"""What a tool needs and what it may do, stated beside its function."""
+"""What a tool needs and what it may do, declared at its function."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Needs:
     """What must hold before a tool can be used."""
 
     capabilities: frozenset[str] = frozenset()
-    """Of the environment; see `hisa.protocols.Environment`."""
+    """Capabilities of the environment; see `hisa.protocols.Environment`."""
     apps: tuple[str, ...] = ()
-    """Applications, by the class of their windows, as ``hisa run`` shows it: patterns such as
-    "libreoffice-calc" or "chrom*", in small letters. The tool is offered while one of them is in
-    front, and can be used while one of them has a window."""
+    """Applications by window class, as ``hisa run`` shows it: patterns such as "libreoffice-calc"
+    or "chrom*", in lower case. The tool is offered while one of them is in front, and can be used
+    while one of them has a window."""
     windows: int = 0
-    """It is offered while there are so many."""
+    """The tool is offered only if at least this many windows are open."""
     dialogs: tuple[str, ...] = ()
-    """Classes of windows that its dialogs have where these are not those of `apps`: it is offered
-    too while one of them is in front, and what lies below is the application."""
+    """Window classes of its dialogs, if they differ from `apps`: the tool is also offered while one
+    of them is in front of the application."""
 
     def __add__(self, other: Needs) -> Needs:
-        """Both; applications are those of ``other`` where it names some."""
+        """Returns the needs of both; applications are those of ``other`` if it names any."""
         return Needs(
             self.capabilities | other.capabilities,
             other.apps or self.apps,
@@ -42,12 +42,12 @@ class Needs:
         )
 
     def describe_missing(self, capabilities: Iterable[str]) -> str:
-        """Returns what is not there, whatever is on the screen; empty where nothing is missing."""
+        """Returns the missing capabilities in words; empty if none is missing."""
         without = sorted(self.capabilities - set(capabilities))
         return f"the machine lacks {', '.join(without)}" if without else ""
 
     def in_front(self, observation: Observation) -> bool:
-        """Whether the application that it is for has the focus; True where it is for none."""
+        """Whether the tool's application has the focus; True if it is for none."""
         if len(observation.windows) < self.windows or not self.apps:
             return len(observation.windows) >= self.windows
         focused = False
@@ -58,7 +58,7 @@ class Needs:
         return False
 
     def is_open(self, observation: Observation) -> bool:
-        """Whether the application has a window; True where nobody can tell."""
+        """Whether the application has a window; True if the machine cannot tell."""
         open_ = any(_is_among(window.app, self.apps) for window in observation.windows)
         return not self.apps or not observation.windows_known or open_
 
@@ -73,7 +73,7 @@ NO_NEEDS = Needs()
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a call would press: the words on it, and those that a plain yes says yes to."""
+    """What a call would press: the words on it, and the words around it that a "Yes" refers to."""
 
     names: tuple[str, ...]
     around: tuple[str, ...] = ()
@@ -81,20 +81,20 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is stated of a tool beside its signature."""
+    """The properties of a tool that its signature does not show."""
 
     needs: Needs = NO_NEEDS
     effects: tuple[Effect, ...] = ()
-    """What a call always does, or does with some input: the policy asks about each."""
+    """Effects that a call has, always or with some input: the policy asks about each."""
     reads: bool = False
-    """It only looks: nothing on the machine is other than before."""
+    """Whether it only reads and changes nothing on the machine."""
     seconds: float = 120.0
     """Time limit of a call."""
     once: bool = False
-    """What it did cannot be done again by calling it again, so that no run is replayed over it."""
+    """Whether calling it again does not repeat what it did, so that a run cannot be replayed."""
     aim: Callable[..., Awaitable[Aim | None]] | None = None
-    """Takes what the tool takes and tells, without acting, what a call would press; None: nothing.
-    The policy asks it before a call."""
+    """Takes the tool's arguments and returns, without acting, what a call would press; None: it
+    presses nothing. The policy asks it before a call."""
 
 
 NO_TRAITS = Traits()
@@ -109,15 +109,15 @@ def tool(
     once: bool = False,
     aim: Callable[..., Awaitable[Aim | None]] | None = None,
 ) -> Callable[[Function], Function]:
-    """State what a tool needs and does. The function stays as it is.
+    """Declare what a tool needs and does. The function itself is not changed.
 
     Args:
         needs: what must hold before it is offered.
         effects: what it may do that a person may want to be asked about.
-        reads: it only looks.
+        reads: whether it only reads.
         seconds: time limit of a call.
-        once: what it did cannot be done again by calling it again.
-        aim: tells, without acting, what a call would press.
+        once: whether calling it again does not repeat what it did.
+        aim: returns, without acting, what a call would press.
     """
     traits = Traits(needs, effects, reads, seconds, once, aim)
 
@@ -129,6 +129,6 @@ def tool(
 
 
 def traits_of(function: Callable[..., Any], needs: Needs = NO_NEEDS) -> Traits:
-    """Returns the traits stated of a function, with the needs of its toolkit added."""
+    """Returns the declared traits of a function, with the needs of its toolkit added."""
     stated: Traits = getattr(function, _ATTRIBUTE, NO_TRAITS)
     return replace(stated, needs=needs + stated.needs)

@@ -1,7 +1,7 @@
 """Where the parts meet: one function builds a `Loop` from settings and parts, top to bottom.
 
-`hisa.Agent` calls it, once for each run. No other room knows which planner, grounder or model a run
-has. Start with `_Opening.loop`; `agent_parts.py` reads the arguments of `hisa.Agent`;
+`hisa.Agent` calls it once for each run. No other package knows which planner, grounder or model a
+run has. Start with `_Opening.loop`; `agent_parts.py` reads the arguments of `hisa.Agent`;
 `grounding_parts.py`, `hook_list.py`, `planner_kind.py` and `tool_parts.py` build what has more than
 one form.
 """
@@ -87,14 +87,14 @@ def note_writer(emit: Emit) -> Callable[[str], None]:
 async def open_loop(
     settings: Settings, task: Task, log: RunLog, parts: RunParts | None = None
 ) -> AsyncIterator[Loop]:
-    """A loop ready for `Loop.run`; everything it opened is closed at the end.
+    """Build a loop ready for `Loop.run`; everything that it opened is closed at the end.
 
     Args:
         settings: the effective settings.
-        task: for the log's first event.
+        task: named in the log's first event.
         log: an open run log.
-        parts: what takes the place of parts that the settings name, persons to ask, listeners, and
-            how far the run is.
+        parts: parts that replace those of the settings, persons to ask, listeners, and the
+            progress of a resumed run.
 
     Raises:
         OperatorError: a part cannot be opened, with the command that fixes it. The log has the
@@ -108,7 +108,7 @@ async def open_loop(
 
 @contextmanager
 def end_of_opening(log: RunLog) -> Iterator[None]:
-    """A run that ends before its loop is there has an end in its log too."""
+    """Record the end of a run in its log if opening the parts fails or is cancelled."""
     try:
         yield
     except asyncio.CancelledError:
@@ -137,7 +137,7 @@ class _Opening:
         self._leading = None if self._resumed else find_leading(settings.planner)
 
     async def loop(self) -> Loop:
-        """The loop with its parts."""
+        """Open all parts, and return the loop."""
         settings, log, emit = self._settings, self._log, self._emit
         hashes = self._stack.enter_context(open_prompts(settings.prompts))
         hooking = self._hook_parts()
@@ -225,7 +225,7 @@ class _Opening:
         )
 
     async def _machine(self) -> Environment:
-        """The machine itself; a desktop of this computer and the run know each other."""
+        """Returns the machine; if it can be left up, the log records it, and it records the run."""
         if self._parts.environment is not None:
             machine = await self._parts.environment()
         else:
@@ -266,7 +266,7 @@ class _Opening:
         environment: Environment,
         ask: Ask | None,
     ) -> tuple[Planner, Grounder, list[Hook]]:
-        """Who decides what is done, who finds where, and those of them that are hooks."""
+        """Returns the planner, the grounder, and those of them that are also hooks."""
         emit, known = self._emit, models.profiles["planner"]
         kind, settings = choose_planner(self._settings, known, elements=self._elements)
         own = self._parts.planner
@@ -330,29 +330,29 @@ class _Opening:
 def _marks(
     settings: PlannerSettings, environment: Environment, planner: Profile, kind: PlannerKind
 ) -> Marks | None:
-    """The numbered list for a planner that gets one.
+    """Returns the numbered list for a planner that gets one, else None.
 
     Raises:
-        ConfigError: there is nothing to list, or nobody who reads it.
+        ConfigError: there are no elements to list, or the planner does not read such a list.
     """
     if settings.sees == "picture":
         return None
     setting = f"planner.sees = {settings.sees!r}"
     if planner.reads_elements:
         raise ConfigError(
-            f"{setting}: {planner.name} reads the elements in a form of its own",
+            f"{setting}: {planner.name} reads the elements in its own form",
             fix="--set planner.sees=picture, or give --model",
         )
     if "elements" not in environment.capabilities:
         raise ConfigError(
-            f"{setting}: {environment.name} cannot tell what is on its screen (no accessibility)",
+            f"{setting}: {environment.name} cannot list what is on its screen (no accessibility)",
             fix="--set planner.sees=picture",
         )
     return kind.marks()
 
 
 def _state_profile(settings: Settings, models: Models) -> Profile | None:
-    """Returns what the state's model takes: no pictures if it is a planner that gets none."""
+    """Returns the profile of the state's model, without pictures if it follows such a planner."""
     profile = models.profiles.get("state")
     if profile and settings.planner.sees == "elements" and settings.models.state is None:
         return profile.model_copy(update={"sees_pictures": False})
@@ -360,12 +360,15 @@ def _state_profile(settings: Settings, models: Models) -> Profile | None:
 
 
 def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
-    """Asks a person about what a model's maker wants confirmed; refuses where nobody can be."""
+    """Returns what asks a person to confirm what a model's maker wants confirmed.
+
+    It refuses if nobody can be asked.
+    """
 
     async def confirm(text: str) -> None:
         if ask is None:
             raise ActionRefused(
-                f"the model's maker wants a person to confirm this, and nobody can be asked: {text}"
+                f"the model's maker wants a person to confirm this, but nobody can be asked: {text}"
             )
         await ask_person(ask, Question("safety", text), emit=emit)
 

@@ -67,7 +67,12 @@ def require_part(name: str, value: object) -> None:
 
 
 def require_list(name: str, value: object, item_kind: str) -> None:
-    """Refuse what is no list or tuple; a text is one of letters.
+    """Refuse a value that is not a list or tuple; a text is refused too.
+
+    Args:
+        name: name of the argument, for the error.
+        value: what was given.
+        item_kind: what the list may hold, in words, for the error.
 
     Raises:
         UsageError: it names the argument and what it may be.
@@ -82,7 +87,7 @@ def own_models(
     """Returns the model objects by role, and the names by role.
 
     Raises:
-        UsageError: neither a name, a model, nor a function; or an unknown role.
+        UsageError: a value is neither a name, a model nor a function; or a role is unknown.
     """
     by_role: Mapping[Any, AgentModel] = {} if model is None else {"planner": model}  # type: ignore[dict-item]
     if isinstance(model, Mapping):
@@ -112,7 +117,8 @@ def own_tools(
     """Returns the tools that are objects or functions, and the names of installed ones.
 
     Raises:
-        UsageError: neither, a function without docstring or types, or a name that fits no tool.
+        UsageError: a value is neither; a function lacks a docstring or types; or a name fits no
+            tool.
     """
     own: list[BaseTool] = []
     names: list[str] = []
@@ -152,10 +158,16 @@ def chosen_settings(
     model: Mapping[Role, str],
     allow: Sequence[str],
 ) -> Settings:
-    """The settings with the names that were given in place of parts.
+    """Returns the settings with the names that were given instead of objects.
+
+    Args:
+        settings: the settings to change.
+        names: a name by part: planner, grounder, environment, state, memory.
+        model: a model's name by role.
+        allow: names of installed tools, added to ``tools.allow``.
 
     Raises:
-        UsageError: a name that the settings do not take.
+        UsageError: the settings do not take a name.
     """
     if not (names or model or allow):
         return settings
@@ -179,7 +191,7 @@ def chosen_settings(
 
 
 def _memory(name: str) -> dict[str, Any]:
-    """The settings of the pattern database that a name stands for."""
+    """Returns the settings of the pattern database that a name stands for."""
     if name == "off":
         return {"enabled": False}
     if "://" in name:

@@ -1,4 +1,4 @@
-"""What a run is made of besides its settings: parts, persons, listeners, and how far it is."""
+"""The parts of a run besides its settings: objects, persons, listeners, and progress so far."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Listener = Callable[[Event], None]
 
 @dataclass
 class RunParts:
-    """The parts of a run besides its settings and its log; what is None the settings name."""
+    """The parts of a run besides its settings and its log; for None the settings decide."""
 
     environment: Callable[[], Awaitable[Environment]] | None = None
-    """Gives a started one; it is not closed here. Called once the models are there, so that a
-    missing key costs no desktop."""
+    """Returns a started environment, which is not closed here. Called once the models are open, so
+    that no desktop is started if a key is missing."""
     models: Mapping[Role, Model] = field(default_factory=dict)
     """Own models by role; see `hisa.models.open_models.open_models`."""
     planner: Planner | None = None
@@ -44,32 +44,31 @@ class RunParts:
     state: StateManager | None = None
     memory: Memory | None = None
     tools: Sequence[BaseTool] = ()
-    """Tools of this run alone, beside those that the settings allow."""
+    """Tools of this run only, besides those that the settings allow."""
     hooks: Sequence[Hook] = ()
-    """They come before all others."""
+    """Hooks that come before all others."""
     ask: Ask | None = None
-    """Asks a person before an act or a command; None: there is nobody to ask."""
+    """Asks a person before an action or a command; None: there is nobody to ask."""
     inquire: Inquire | None = None
     """Asks a person what the agent wants to know; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     progress: Progress | None = None
-    """Gets how far a model's answer is; nothing of it is logged."""
+    """Called as a model's reply arrives; nothing of it is logged."""
     events: Sequence[Event] = ()
-    """Events of complete steps so far, where a run goes on; the state is rebuilt from them."""
+    """Events of complete steps of a resumed run; the state is rebuilt from them."""
     calls: Sequence[ModelCalled] = ()
     """Model calls paid for so far."""
     decisions: Sequence[Decided] = ()
-    """Decisions so far, those of steps that were cut off too: their calls may have been made."""
+    """Decisions so far, including steps that were cut off: their calls may have been made."""
     ended: Outcome | None = None
-    """The outcome of the last step, where that ended the run: `Loop.run` takes it."""
+    """The outcome of the last step if it ended the run; for `Loop.run`."""
 
 
 @dataclass
 class HookParts:
-    """What a factory of the entry-point group ``hisa.hooks`` gets, once for each run.
+    """The argument of a factory of the entry-point group ``hisa.hooks``, once for each run.
 
-    Models and machine are not open yet. A factory may put others in the place of ``ask`` and
-    ``inquire``.
+    Models and machine are not open yet. A factory may replace ``ask`` and ``inquire``.
     """
 
     settings: Settings

@@ -1,4 +1,4 @@
-"""The border of a machine: what its hooks put around it, whoever acts on it."""
+"""The border of a machine: the wrappers that hooks put around it, whoever acts on it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,28 @@ __all__ = ["border_of", "scrubber_of", "with_border"]
 
 
 def with_border(environment: Environment, hooks: Iterable[Hook]) -> Environment:
-    """Returns a machine as everybody but itself sees it."""
+    """Returns the machine wrapped by the border of each hook, in order."""
     for hook in hooks:
         environment = hook.at_border(environment)
     return environment
 
 
 def scrubber_of(hooks: Iterable[Hook]) -> Scrubber | None:
-    """Returns what keeps the values of secrets from models: the ``scrubber`` that a hook has."""
+    """Returns the ``scrubber`` of a hook, which keeps the values of secrets from models."""
     scrubbers = (getattr(hook, "scrubber", None) for hook in hooks)
     return next(filter(None, scrubbers), None)
 
 
 def border_of(environment: Environment, settings: Settings, log: RunLog) -> Environment:
-    """Returns a machine with its border, for what acts on it without an agent.
+    """Returns a machine with its border, for code that acts on it without an agent.
+
+    Args:
+        environment: the machine itself.
+        settings: decide which hooks are needed.
+        log: receives the events of the hooks.
 
     Raises:
-        OperatorError: a hook that the settings need cannot be had.
+        OperatorError: a hook that the settings need is not available.
     """
     hooks = open_hooks(HookParts(settings, log, log.emit))
     return with_border(environment, [hook for hook in hooks if _has_border(hook)])

@@ -1,4 +1,4 @@
-"""The grounder of a run, as the settings and the models ask for it."""
+"""Builds the grounder of a run from the settings and the models."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ def build_grounder(
     events: Sequence[Event] = (),
     reader: ElementsReader | None = None,
 ) -> Grounder:
-    """The grounder that the settings ask for.
+    """Build the grounder that the settings ask for.
 
     Args:
-        settings: of the grounder.
+        settings: section of the grounder.
         chosen: settings of every role's model.
-        models: by role; ``grounder`` is used where the settings want eyes, ``planner`` in its place
-            where they leave that open.
-        emit: gets the grounder's events.
-        seer: the profile of the model ``grounder``.
+        models: models by role; if the settings need a model that sees, ``grounder`` is used, or
+            ``planner`` if they leave that open.
+        emit: takes the grounder's events.
+        seer: profile of the model that points or picks.
         read: reads the text on a picture.
-        events: of the run so far, where it goes on.
-        reader: takes looks with elements; None: looks are taken as they are given.
+        events: events of a resumed run so far.
+        reader: takes looks with elements; None: looks are used as given.
 
     Raises:
-        ConfigError: a model is wanted and there is none that can do it, or the format is unknown.
+        ConfigError: a model is needed and none can do it, or the format is unknown.
     """
     kind = grounder_kind(settings, chosen, seer)
     model = _model(kind, settings, models, seer)
@@ -74,7 +74,7 @@ def build_grounder(
 
 
 def _points_right(key: Key, emit: Emit, events: Sequence[Event]) -> float | None:
-    """Returns the chance that a model points rightly; None where it is not worth asking."""
+    """Returns the probability that a model points correctly; None if it should not be asked."""
     test = _self_test()
     return test.points_right(key, emit, events) if test else POINTS_RIGHT
 
@@ -85,10 +85,10 @@ def _model(
     models: Mapping[Role, Model],
     seer: Profile | None,
 ) -> Model | None:
-    """Returns the model that points or picks; None where the elements are asked alone.
+    """Returns the model that points or picks; None if only the elements are used.
 
     Raises:
-        ConfigError: one is wanted and there is none that can do it.
+        ConfigError: a model is needed and none can do it.
     """
     if kind not in ("cascade", "choice", "vision"):
         return None
@@ -110,10 +110,10 @@ def _model(
 
 
 def _open_finder(parts: FinderParts) -> Grounder:
-    """The matcher's grounder of these parts, else what the core has without a matcher.
+    """Returns the matcher's grounder of these parts, or the core's own if there is no matcher.
 
     Raises:
-        ConfigError: elements and a model that points are to be weighed, which only a matcher does.
+        ConfigError: elements and a pointing model must be weighed, which only a matcher does.
     """
     matcher = find_matcher()
     if matcher is not None:
@@ -131,7 +131,7 @@ def _pick_trust(
     emit: Emit,
     events: Sequence[Event],
 ) -> Trust:
-    """The trust in a model's picks, as its profile says, else as the self-test found."""
+    """Returns the trust in a model's picks, from its profile, else from the self-test."""
     if known is None or known.picks is not None:
         return Trust(known.picks if known else PICKS_RIGHT)
     section: Role = "grounder" if settings.kind == "choice" and chosen.grounder else "planner"
@@ -144,7 +144,7 @@ def _pick_trust(
 
 
 def _measuring_command(kind: GrounderKind, section: Role, model_settings: ModelSettings) -> str:
-    """The command that measures this model as it was chosen here, wherever that was set."""
+    """Returns the command that measures this model with these settings, wherever they were set."""
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
         f"models.{section}.model": model_settings.model,
@@ -163,7 +163,13 @@ def _self_test() -> SelfTest | None:
 def grounder_kind(
     settings: GrounderSettings, chosen: ModelsSettings, seer: Profile | None
 ) -> GrounderKind:
-    """Say what "auto" means here: the cascade where a model was trained to point, else a choice."""
+    """Resolve "auto": the cascade if a model was trained to point, else choice or elements.
+
+    Args:
+        settings: section of the grounder.
+        chosen: settings of every role's model.
+        seer: profile of the model that would point or pick; None: no such model.
+    """
     if settings.kind != "auto":
         return settings.kind
     if chosen.grounder is not None or (seer is not None and seer.grounding):
@@ -183,7 +189,18 @@ def open_grounder(
     points: bool,
     events: Sequence[Event] = (),
 ) -> Grounder:
-    """The agent's grounder: with elements read when they are needed, or the planner's own points.
+    """Build the agent's grounder: one that reads elements, or one for the planner's own points.
+
+    Args:
+        settings: section of the grounder.
+        chosen: settings of every role's model.
+        models: models by role.
+        reader: takes looks with elements when they are needed.
+        emit: takes the grounder's events.
+        seer: profile of the model that points or picks.
+        planner: profile of the planner's model.
+        points: whether the planner's calls hold pixels of the picture.
+        events: events of a resumed run so far.
 
     Raises:
         ConfigError: as `build_grounder`.

@@ -1,4 +1,4 @@
-"""The hooks of a run: which are announced, in which order, and which it cannot do without."""
+"""The hooks of a run: those that packages announce, their order, and those that a run needs."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ ORDER = (
 )
 """HiSA's own hooks, in order; the user's and those of other packages come before them."""
 BUILT_IN = ("repeats", "results", "program", "blind_acts")
-"""Those that the core brings; the rest are announced."""
+"""Hooks of the core; packages announce the rest."""
 NEEDED = ("held_acts", "policy", "confirm", "secrets")
-"""Those that settings can need: without one of them a run does not begin."""
+"""Hooks that settings can need: if a needed one is missing, the run does not start."""
 _PLACES = {name: place for place, name in enumerate(ORDER)}
 
 
 def has_default_rules(policy: PolicySettings, *, thrown_away: bool) -> bool:
-    """Whether the policy's default rules hold on a machine."""
+    """Whether the policy's default rules apply on a machine."""
     return policy.defaults == "always" or (policy.defaults == "auto" and not thrown_away)
 
 
 def needed_hooks(settings: Settings, environment: Environment | None) -> Mapping[str, str]:
-    """The hooks that a run cannot do without, each with what needs it."""
+    """Returns the names of the hooks that a run needs, each with the settings that need it."""
     thrown_away = environment is None or "throw_away" in environment.capabilities
     return dict(_needs(settings, thrown_away=thrown_away))
 
 
 def may_need(name: str, settings: Settings) -> bool:
-    """Whether there are machines on which a run cannot do without a hook."""
+    """Whether a run needs a hook on at least some machines."""
     return name in dict(_needs(settings, thrown_away=False))
 
 
@@ -70,7 +70,7 @@ def _needs(settings: Settings, *, thrown_away: bool) -> Iterator[tuple[str, str]
     if has_default_rules(policy, thrown_away=thrown_away):
         reasons.append(f"policy.defaults = {policy.defaults!r}")
     elif policy.defaults != "never" and settings.tools.mcp and settings.tools.allow:
-        reasons.append("tools.mcp")  # what servers do is done elsewhere than on the machine
+        reasons.append("tools.mcp")  # servers act outside the machine
     if reasons:
         yield "policy", ", ".join(reasons)
     if confirm == "always" or (confirm == "auto" and not thrown_away):
@@ -80,7 +80,7 @@ def _needs(settings: Settings, *, thrown_away: bool) -> Iterator[tuple[str, str]
 
 
 class _Lacking(Hook):
-    """Stands for a hook that could not be had, and ends the run on a machine that needs it."""
+    """Stands in for a missing hook, and ends the run on a machine that needs it."""
 
     def __init__(self, name: str, settings: Settings, error: HisaError) -> None:
         self.name = name
@@ -88,7 +88,7 @@ class _Lacking(Hook):
         self._error = error
 
     def applies(self, environment: Environment) -> bool:
-        """Never.
+        """Returns False, if the machine does not need the hook.
 
         Raises:
             PluginFailed, ConfigError: the machine needs it.
@@ -99,21 +99,21 @@ class _Lacking(Hook):
 
 
 def _needed_by(error: HisaError, reason: str) -> HisaError:
-    text = f"{error}; {reason} needs it, so nothing was begun"
+    text = f"{error}; {reason} needs it, so nothing was started"
     if isinstance(error, PluginFailed):
         return PluginFailed(text)
-    return ConfigError(text, fix=f"hisa doctor, or leave {reason} out")
+    return ConfigError(text, fix=f"run hisa doctor, or omit {reason}")
 
 
 def open_hooks(parts: HookParts) -> list[Hook]:
-    """The hooks that installed packages announce, in order.
+    """Open the hooks that installed packages announce, and return them in order.
 
-    What a stranger announces and cannot be made is a note in the log.
+    If a hook of another package fails, the log gets a note.
 
     Raises:
-        PluginFailed: one that every machine needs fails; names its package.
-        ConfigError: nobody announces it.
-        OperatorError: as a factory raised it.
+        PluginFailed: a hook that every machine needs fails; names its package.
+        ConfigError: no package announces a hook that every machine needs.
+        OperatorError: a factory raised it.
     """
     hooks: dict[str, Hook] = {}
     errors: dict[str, HisaError] = {}
@@ -122,7 +122,7 @@ def open_hooks(parts: HookParts) -> list[Hook]:
         try:
             hook = plugins.make("hooks", name, parts)
             if not isinstance(hook, Hook | None):
-                raise PluginFailed(f"hook {name!r}: {hook!r:.80} is no hisa.hooks.Hook")
+                raise PluginFailed(f"hook {name!r}: {hook!r:.80} is not a hisa.hooks.Hook")
         except PluginFailed as error:
             errors[name] = error
             continue
@@ -132,7 +132,7 @@ def open_hooks(parts: HookParts) -> list[Hook]:
     for name in NEEDED:
         if name in hooks or not may_need(name, parts.settings):
             continue
-        lacking = ConfigError(f"no installed package brings the hook {name!r} of hisa.hooks")
+        lacking = ConfigError(f"no installed package provides the hook {name!r} of hisa.hooks")
         failure = errors.pop(name, lacking)
         if name in needed:
             raise _needed_by(failure, needed[name])
@@ -143,7 +143,7 @@ def open_hooks(parts: HookParts) -> list[Hook]:
 
 
 def hook_names() -> tuple[str, ...]:
-    """The names of the hooks that a run can have here, in order; nothing is imported for it."""
+    """Returns the names of the hooks that are installed, in order, without importing them."""
     first = {point.name: point for point in reversed(plugins.points("hooks"))}
     here = [name for name, point in first.items() if not plugins.is_left_out(point)]
     others = sorted(name for name in here if name not in ORDER)
@@ -151,18 +151,23 @@ def hook_names() -> tuple[str, ...]:
 
 
 def in_order(hooks: Iterable[Hook]) -> list[Hook]:
-    """Returns hooks in the order of a run; those that are not HiSA's own stay as they are."""
+    """Returns hooks in the order of a run: those of others first, as given, then HiSA's own."""
     return sorted(hooks, key=lambda hook: _PLACES.get(name_of(hook), -1))
 
 
 def applied_hooks(
     hooks: Iterable[Hook], settings: Settings, environment: Environment
 ) -> list[Hook]:
-    """Those of a run's hooks that apply to its machine.
+    """Returns those hooks that apply to the run's machine.
+
+    Args:
+        hooks: the hooks of the run.
+        settings: decide which hooks are needed.
+        environment: the machine.
 
     Raises:
-        PluginFailed, ConfigError: one that it needs could not be had, or does not apply to it.
-        UsageError: a person is to be asked, and nobody can be.
+        PluginFailed, ConfigError: a needed hook is missing, or does not apply to the machine.
+        UsageError: a person has to be asked, and nobody can be.
     """
     applied = [hook for hook in hooks if hook.applies(environment)]
     names = {name_of(hook) for hook in applied}
@@ -174,7 +179,13 @@ def applied_hooks(
 
 
 def scorer_on(scorer: Scorer, hooks: Iterable[Hook], environment: Environment) -> Scorer:
-    """Returns a scorer that works on the machine as hooks let tasks see it."""
+    """Returns a scorer that works on the machine as hooks let tasks see it.
+
+    Args:
+        scorer: the scorer to wrap.
+        hooks: each may wrap the machine by `Hook.at_task`.
+        environment: the machine that the agent acts on.
+    """
     machine = environment
     for hook in hooks:
         machine = hook.at_task(machine)
@@ -182,7 +193,7 @@ def scorer_on(scorer: Scorer, hooks: Iterable[Hook], environment: Environment) -
 
 
 class _ScorerOn:
-    """Prepares and scores tasks on a machine that looks otherwise than the agent's."""
+    """Prepares and scores tasks on the machine as hooks wrapped it, not as the agent sees it."""
 
     def __init__(self, scorer: Scorer, machine: Environment) -> None:
         self._scorer = scorer
@@ -197,5 +208,5 @@ class _ScorerOn:
         return await self._scorer.over(task, self._machine)
 
     async def score(self, task: Task, environment: Environment, status: ExitStatus) -> Scoring:
-        """See `hisa.protocols.Scorer`."""
+        """Score ``task`` after ``status``, on the wrapped machine in place of ``environment``."""
         return await self._scorer.score(task, self._machine, status)

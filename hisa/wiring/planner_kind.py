@@ -23,102 +23,117 @@ __all__ = ["PlannerKind", "PlannerParts", "choose_planner", "find_leading"]
 
 @dataclass(frozen=True)
 class PlannerParts:
-    """What a planner of a run is made of."""
+    """The parts from which a run's planner is made."""
 
     settings: PlannerSettings
-    """How it is asked; a kind hands them on whole, so that a new one reaches every kind."""
+    """The section ``planner``, passed on whole so that every kind gets new settings."""
     model_settings: ModelSettings
     model: Model
     profile: Profile
     tools: ToolRegistry
     emit: Emit
     marks: Marks | None
-    """The numbered list that it sees; None: it sees the picture alone."""
+    """The numbered list that it sees; None: it sees only the picture."""
     programs: Programs | None
-    """Tells what is installed; None: the task fills the screen, and no other program bears on
-    it."""
+    """Lists the installed programs; None: the task fills the screen, so none of them matters."""
     confirm: Callable[[str], Awaitable[None]]
-    """Asks a person; raises ActionRefused where that is not allowed, or nobody can be asked."""
+    """Asks a person; raises ActionRefused if they refuse, or if nobody can be asked."""
     room: int | None = None
     """Most tokens of the state in its prompt; None: that of the default settings."""
     pointing: str = ""
-    """How it is to write coordinates of its own; empty: it describes places."""
+    """How it should write coordinates of its own; empty: it describes places."""
     ask: Ask | None = None
-    """Asks a person before an act; None: there is nobody to ask."""
+    """Asks a person before an action; None: there is nobody to ask."""
     environment: Environment | None = None
-    """The machine, for what a look does not tell; None: it is not asked."""
+    """The machine, for facts that a look does not show; None: it is not queried."""
 
     @property
     def constrained(self) -> bool:
-        """Whether the server is to hold replies to the tools of the step."""
+        """Whether the server should constrain replies to the tools of the step."""
         setting = self.model_settings.constrain
         return self.profile.constrains if setting is None else setting
 
 
 class PlannerKind:
-    """A way to ask for the next call: this one in JSON over chat completions, as most models are.
+    """A way to ask for the next call; this base class asks for JSON over chat completions.
 
-    A package announces an object of a subclass in ``hisa.planners``; ``planner.kind`` takes the
-    name that it is announced by. Every method may be left as it is.
+    A package announces an object of a subclass in ``hisa.planners``; the announced name is the
+    value for ``planner.kind``. A subclass overrides only the methods it needs.
     """
 
     points = False
-    """Whether its calls hold pixels of the picture, which are checked and not searched for."""
+    """Whether its calls hold pixels of the picture, which are checked instead of searched for."""
     grounder: GrounderKind | None = None
-    """The kind of grounder that it goes with; None: that of the settings."""
+    """The kind of grounder that it needs; None: that of the settings."""
 
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings | None:
-        """The settings as this kind obeys them, above all what the planner sees.
+        """Returns the settings as this kind uses them, above all what the planner sees.
 
         Args:
-            settings: the effective ones of the planner.
-            profile: of the planner's model.
+            settings: the planner's effective settings.
+            profile: profile of the planner's model.
             lists: whether a numbered list of the screen can be made and read.
-            is_named: whether the settings name this kind, and not the profile.
+            is_named: whether the settings name this kind; else the profile chose it.
 
-        Returns None where it does not fit and was not asked for: then it is "chat".
+        Returns:
+            The changed settings; None if this kind does not fit and the settings did not name it:
+            then "chat" is used.
 
         Raises:
-            ConfigError: it does not fit.
+            ConfigError: this kind was named and does not fit.
         """
         if lists and not profile.sees_pictures:
             return settings.model_copy(update={"sees": "elements"})
         return settings
 
     def adapt_profile(self, profile: Profile) -> Profile:
-        """Returns what the model takes when it is asked so."""
+        """Returns the profile of the model when it is asked by this kind."""
         return profile
 
     def client(
         self, settings: ModelSettings, endpoint: Endpoint, *, profile: Profile, section: Role
     ) -> Model | None:
-        """Returns a client of its own, as `hisa.models.client.OpenAIModel`; None: that one."""
+        """Returns a client of this kind; None: `hisa.models.client.OpenAIModel`.
+
+        Args:
+            settings: settings of the role's model.
+            endpoint: address and key.
+            profile: the model's profile, as `adapt_profile` returned it.
+            section: the role whose settings error messages name.
+        """
         return None
 
     def marks(self) -> Marks:
-        """The numbered list of the screen that it reads."""
+        """Returns the numbered list of the screen in the form that it reads."""
         return Marks()
 
     def open(self, parts: PlannerParts) -> Planner:
         """Returns the planner of a run.
 
         Raises:
-            ConfigError: the settings are not for it.
+            ConfigError: the settings do not suit it.
         """
         return self.chat(parts)
 
     def lead(self, parts: PlannerParts, planner: Planner, text: str) -> Planner:
-        """Returns a planner that acts before that of a run and hands on to it: `planner.leads`.
+        """Returns a planner that acts before the run's planner: see `planner.leads`.
+
+        Args:
+            parts: the parts of the run's planner.
+            planner: the run's planner, which takes over.
+            text: the value of the setting ``planner.leads``.
 
         Raises:
-            ConfigError: it leads nobody.
+            ConfigError: this kind cannot lead.
         """
-        raise ConfigError(f"planner.leads = {text!r} leads nobody", fix="--set planner.leads=")
+        raise ConfigError(
+            f"planner.leads = {text!r}: this planner cannot lead", fix="--set planner.leads="
+        )
 
     def chat(self, parts: PlannerParts, form: Form | None = None) -> GlobalPlanner:
-        """Returns one that asks over chat completions."""
+        """Returns a planner that asks over chat completions."""
         return GlobalPlanner(
             parts.model,
             parts.tools,
@@ -138,11 +153,16 @@ class PlannerKind:
 def choose_planner(
     settings: Settings, profile: Profile, *, elements: bool
 ) -> tuple[PlannerKind, Settings]:
-    """Returns the kind of planner that the settings ask for, and the settings as it obeys them.
+    """Returns the kind of planner that the settings ask for, and the settings as it uses them.
+
+    Args:
+        settings: the effective settings.
+        profile: profile of the planner's model.
+        elements: whether the environment lists elements.
 
     Raises:
-        ConfigError: nobody announces it, or it does not fit.
-        PluginFailed: the package that has it fails.
+        ConfigError: no package announces the kind, or it does not fit.
+        PluginFailed: the package of the kind fails.
     """
     lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"
     point, planner, settled = find_kind(settings.planner.kind, profile), settings.planner, None
@@ -161,10 +181,10 @@ def choose_planner(
 
 
 def find_leading(settings: PlannerSettings) -> PlannerKind | None:
-    """Returns the kind that `planner.leads` names; None where it names none.
+    """Returns the kind that `planner.leads` names; None if it is empty.
 
     Raises:
-        ConfigError: nobody announces it.
+        ConfigError: no package announces it.
     """
     text = settings.leads
     if not text:
@@ -175,8 +195,8 @@ def find_leading(settings: PlannerSettings) -> PlannerKind | None:
         names = ", ".join(plugins.announced_names("planners")) or "none"
         raise ConfigError(
             f"planner.leads = {text!r}: no installed package announces the planner {name!r}; "
-            f"there are: {names}",
-            fix="leave --reuse out, or --set planner.leads=",
+            f"announced: {names}",
+            fix="omit --reuse, or --set planner.leads=",
         )
     kind: PlannerKind = plugins.load("planners", point)
     return kind

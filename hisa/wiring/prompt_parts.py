@@ -1,4 +1,4 @@
-"""The prompts of a run, and what its log says of them."""
+"""The prompts of a run, and their record in its log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["open_prompts", "write_prompts"]
 
 @contextmanager
 def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
-    """Take a run's prompts from a user's folder, where there is one; yields the hash of each file.
+    """Use the prompts of the user's folder, if there is one; yields the hash of each file.
 
     Raises:
         ConfigError: the folder or a file in it cannot be used, or an agent may have written it.
@@ -26,9 +26,9 @@ def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
     folder = settings.folder
     if folder is not None and written_by_agents(folder.expanduser()):
         raise ConfigError(
-            f"prompts.folder = {str(folder)!r} lies where the commands of an agent may have "
-            "written it: prompts there are not taken",
-            fix="look at it, and copy it to another place",
+            f"prompts.folder = {str(folder)!r} is in a folder where an agent's commands may have "
+            "written it: its prompts are not used",
+            fix="check it, and copy it to another place",
         )
     prompts = Prompts(folder) if folder else SHIPPED
     with own_prompts(prompts):
@@ -36,8 +36,14 @@ def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
 
 
 def write_prompts(hashes: Mapping[str, str], log: RunLog, emit: Emit) -> None:
-    """Write down which files a run has, and which are other ones than when it began."""
+    """Record a run's prompt files, and note those that changed since it began.
+
+    Args:
+        hashes: the hash of each file by name.
+        log: its manifest gets the hashes, and has those from before the run was resumed.
+        emit: takes the note.
+    """
     before = log.manifest.prompts
     if changed := sorted(name for name in before if before[name] != hashes.get(name)):
-        emit(Noted(where="prompts", text=f"not as when the run began: {', '.join(changed)}"))
+        emit(Noted(where="prompts", text=f"changed since the run began: {', '.join(changed)}"))
     log.amend(prompts=hashes)

@@ -1,4 +1,4 @@
-"""The tools of a run: those that are installed, allowed, and brought by servers."""
+"""The tools of a run: installed, allowed, and those of servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["allowed_tools", "open_served_tools"]
 
 
 def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
-    """Returns the built-ins, and of the others those that ``tools.allow`` names."""
+    """Returns the built-in tools, and those of the others that ``tools.allow`` names."""
     listed = (*discover()[0], *more)
     patterns = settings.allow
     return [
@@ -35,9 +35,9 @@ async def open_served_tools(
     """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
-        LibraryLacking: a library that this takes is not installed.
+        LibraryLacking: a library that this needs is not installed.
         ConfigError: a server cannot be reached, or no package opens servers.
-        PluginFailed: the package that does fails.
+        PluginFailed: the package that opens servers fails.
     """
     servers = settings.mcp
     if not servers or not settings.allow:
@@ -46,9 +46,9 @@ async def open_served_tools(
     point = plugins.find("tools", "mcp")
     if point is None:
         raise ConfigError(
-            f"tools.mcp names {', '.join(servers)}, and no installed package opens servers: none "
+            f"tools.mcp names {', '.join(servers)}, but no installed package opens servers: none "
             "announces 'mcp' in hisa.tools",
-            fix="leave tools.mcp out, or hisa doctor",
+            fix="omit tools.mcp, or run hisa doctor",
         )
 
     def note(text: str) -> None:

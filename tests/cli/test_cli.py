@@ -115,7 +115,7 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
     assert all(finding["ok"] for finding in findings if finding["needed"])
     assert json.dumps(findings)
     text = hisa.run("doctor")
-    assert "everything that is needed is here" in text
+    assert "everything needed is here" in text
     count = len(hisa.json("tools", "ls")["tools"])
     (line,) = [line for line in text.splitlines() if "registry" in line]
     assert line.endswith(f" {count} tools; hisa tools ls"), "their names are not for one line"
@@ -125,8 +125,8 @@ def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
     ("assignment", "detail"),
     [
         ("run.seed=1", "auto: the elements: accessibility and OCR, no model"),
-        ("models.grounder.model=gta1-7b", "auto: the elements where they are sure, else gta1-7b"),
-        ("grounder.kind=vision", "vision: offline alone, which sees nothing"),
+        ("models.grounder.model=gta1-7b", "auto: the elements if they are sure, else gta1-7b"),
+        ("grounder.kind=vision", "vision: offline alone, which cannot see"),
     ],
 )
 def test_doctor_says_which_grounder_finds_places(assignment: str, detail: str) -> None:

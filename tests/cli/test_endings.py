@@ -60,7 +60,7 @@ def test_a_guest_that_dies_while_it_is_scored_is_scored_alone_when_the_run_goes_
         guest._faults.clear()
         command = hisa(tmp_path)
         output = command.run("runs", "resume", run.id)
-        assert "only to be scored after step 4" in output
+        assert "only scoring after step 4" in output
     again = load_run(run.folder)
     assert (again.status, again.score, again.last_step) == ("succeeded", 1.0, 4)
     planned = [event for event in again.events if isinstance(event, Planned)]
@@ -132,7 +132,7 @@ def test_a_refused_run_says_that_its_folder_is_gone(tmp_path: Path) -> None:
             "run", 'Click the "OK" button.', "--env", f"guest={guest.url}", *words, *SETTLE
         )
     assert code == 2, errors
-    assert "the run was refused before its first step and is not kept" in text
+    assert "the run was refused before its first step, and was not kept" in text
     assert re.findall(r"\d{8}-\d{6}", text + errors) == [], "no name that leads nowhere"
     assert not (tmp_path / "runs").exists()
 
@@ -152,7 +152,7 @@ def test_the_answer_comes_before_learning_and_ctrl_c_keeps_it(tmp_path: Path) ->
     run = load_won_run(tmp_path)
     assert run.events[-1].type == "learned"
     refused = Command(tmp_path).run_refused("runs", "resume", run.id)
-    assert "nothing to go on with" in refused
+    assert "nothing to resume" in refused
 
 
 def test_missing_score_is_reported_by_its_kind(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_missing_score_is_reported_by_its_kind(tmp_path: Path) -> None:
         command = hisa(tmp_path)
         command.environ["HISA_PATTERNS__ENABLED"] = "false"
         text = command.run("run", 'Click the "OK" button.', *words)
-    assert has_words_in_order(text, "score", "none: the task has no check", "the agent's own word")
+    assert has_words_in_order(text, "score", "none: the task has no check", "the agent's claim")
     cut_off = Result("r", "max_steps", score_state="no_check", score_detail="it has none")
     assert score_line(cut_off) == "none: it has none", "the agent said nothing"
     assert "learning" not in text

@@ -314,12 +314,12 @@ def test_what_cannot_be_listed_is_refused_at_the_start(tmp_path: Path) -> None:
     class Blind(FakeEnvironment):
         capabilities = frozenset({"execute", "throw_away"})
 
-    with pytest.raises(ConfigError, match=r"cannot tell what is on its screen"):
+    with pytest.raises(ConfigError, match=r"cannot list what is on its screen"):
         hisa.run_sync(
             TASK,
             settings=settings(tmp_path, "elements"),
             model=FunctionModel(fills_the_form),
             environment=Blind(),
         )
-    with pytest.raises(ConfigError, match="in a form of its own"):
+    with pytest.raises(ConfigError, match="in its own form"):
         hisa.run_sync(TASK, settings=settings(tmp_path, "both"), environment=FakeEnvironment())

@@ -158,7 +158,7 @@ async def test_dollars_without_a_price_are_noted_once_and_run() -> None:
             assert (await by_role["planner"].complete(ask())).text == "yes"
     (noted,) = [event for event in events.all if isinstance(event, Noted)]
     assert noted.where == "budget"
-    assert noted.text.startswith("the price of mine is not known: the limit of $1 is kept as one")
+    assert noted.text.startswith("the price of mine is not known: for the limit of $1 its tokens")
     assert "$15 in and $60 out per million (o1" in noted.text
     assert events.calls[0].usd is None
 

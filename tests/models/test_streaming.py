@@ -76,7 +76,7 @@ async def test_half_an_answer_is_none(kind: FaultKind, expected: FailureKind) ->
 async def test_silence_within_an_answer_differs_from_none_at_all() -> None:
     failure = await _failure("stream_silence", timeout=0.3)
     assert (failure.kind, failure.began) == ("timeout", True)
-    assert "had begun to answer (" in str(failure)
+    assert "began to answer (" in str(failure)
     assert "was not done within 0.3 s" in str(failure)
     assert failure.fix == "--set models.planner.timeout=0.6"
     assert not (await _failure("hang", timeout=0.2)).began
@@ -95,7 +95,7 @@ async def test_answer_that_had_begun_is_tried_once_more_only() -> None:
     with FakeServer([Fault("status"), *[Fault("stream_silence", text=LONG)] * 4]) as server:
         openai_model = patient(server.url, timeout=0.3)
         model = role_model(openai_model, CallContext(events, sleep=Waits()), max_retries=5)
-        with pytest.raises(ModelUnavailable, match=r"after 3 tries.*had begun to answer"):
+        with pytest.raises(ModelUnavailable, match=r"after 3 tries.*began to answer"):
             await model.complete(ask())
         await openai_model.aclose()
     assert [failure.kind for failure in events.failures] == ["server", "timeout", "timeout"]

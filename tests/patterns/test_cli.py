@@ -79,7 +79,7 @@ def test_show_takes_the_beginning_of_an_id(settings: Settings) -> None:
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize(
-    ("prefix", "message"), [("ab", "2 ids begin so: ab"), ("zz", "there is none")]
+    ("prefix", "message"), [("ab", "2 ids begin with it: ab"), ("zz", "not found")]
 )
 def test_an_id_that_names_none_or_several_is_refused(
     settings: Settings, prefix: str, message: str
@@ -184,7 +184,7 @@ def test_rules_are_listed_with_those_that_the_advice_has_no_room_for(tmp_path: P
     result = run(tight, "rules", "calc")
     assert result.stdout.splitlines()[0] == "Two spaces, always."
     assert "(left out) " in result.stdout
-    assert "do not fit into state.advice_tokens = 60" in result.stderr
+    assert "do not fit in state.advice_tokens = 60" in result.stderr
     advised_flags = [row["told"] for row in run_json(tight, "rules", "calc")]
     assert advised_flags[0] is True
     assert not all(advised_flags)

@@ -84,7 +84,7 @@ def edit_line(v: int = 1, **fields: object) -> str:
         ("[" * 100_000, "Invalid JSON: recursion limit exceeded"),
         ('{"v":1}', "pattern: Field required"),
         (edit_line(v=2), "v: Input should be 1"),
-        (edit_line(lesson="\n\x00"), "want a lesson"),
+        (edit_line(lesson="\n\x00"), "must have a lesson"),
         (edit_line(id="a\nb"), "id: "),
         (edit_line(domain="../../x"), "domain: "),
         (edit_line(source_run="../../etc/passwd"), "source_run: "),
@@ -92,11 +92,11 @@ def edit_line(v: int = 1, **fields: object) -> str:
         (edit_line(kind="maybe"), "pattern.kind: "),
         (
             edit_line(other_conditions=[f"kind {n}" for n in range(9)]),
-            "want .* at most 8 conditions",
+            "must have .* at most 8 conditions",
         ),
-        (edit_line(uses=1, scored=1, wins=2), "wins, .* none above the next"),
+        (edit_line(uses=1, scored=1, wins=2), "wins, .* none may be greater than the next"),
         (edit_line(created_at=float("nan")), "confirmed or created_at: "),
-        (GOOD, "the id 'n1' comes twice"),
+        (GOOD, "duplicate id 'n1'"),
         ("x" * 1_000_001, "1000001 characters; at most 1000000"),
     ],
 )
@@ -106,7 +106,7 @@ def test_one_wrong_line_is_named_and_nothing_is_written(
     store = EdgeStore(tmp_path, WORDS)
     with pytest.raises(UsageError, match=rf"^f\.jsonl:2: {message}") as caught:
         import_patterns(store, [GOOD, bad], embedder=WORDS, name="f.jsonl")
-    assert caught.value.fix == "mend that line; nothing was imported"
+    assert caught.value.fix == "fix that line; nothing was imported"
     assert store.meta() is None
 
 

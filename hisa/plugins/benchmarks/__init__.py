@@ -8,6 +8,6 @@ __all__ = ["BENCH"]
 
 BENCH = Command(
     "hisa.plugins.benchmarks.cli.bench:bench",
-    "Run suites of tasks with many workers, and report.",
+    "Run suites of tasks in parallel and report on them.",
     after="run",
 )

@@ -8,7 +8,7 @@ __all__ = ["SERVE", "VIDEO"]
 
 SERVE = Command(
     "hisa.plugins.live.cli.serve_page:serve",
-    "Show runs and desktops on a live page, and take over.",
+    "Serve a page to watch runs and desktops live, and take over.",
     after="runs",
 )
 VIDEO = Command(

@@ -10,19 +10,19 @@ __all__ = ["COMPILE", "RECORD", "REPLAY", "SKILL"]
 
 RECORD = Command(
     "hisa.plugins.replay.cli.record:record",
-    "Show a task once: what you do on a machine becomes a run.",
+    "Record yourself doing a task; the recording becomes a run.",
     after="runs",
 )
 COMPILE = Command(
     "hisa.plugins.replay.cli.compile_program:compile_program",
-    "Make a program of a run, which is repeated without a model.",
+    "Turn a run into a program that replays without a model.",
     after="record",
 )
 REPLAY = Command(
     "hisa.plugins.replay.cli.replay:replay",
-    "Repeat a program, and check every step.",
+    "Replay a program and check every step.",
     after="compile",
 )
 SKILL = Command(
-    "hisa.plugins.replay.cli.skill:skill", "Write a program as an Agent Skill.", after="replay"
+    "hisa.plugins.replay.cli.skill:skill", "Export a program as an Agent Skill.", after="replay"
 )

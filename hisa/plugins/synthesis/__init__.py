@@ -10,16 +10,16 @@ __all__ = ["DATA", "EXPLORE", "SYNTH"]
 
 EXPLORE = Command(
     "hisa.plugins.synthesis.cli.explore:explore",
-    "Try what an application offers, and keep what each act changed.",
+    "Explore an application and record what each action changes.",
     after="bench",
 )
 SYNTH = Command(
     "hisa.plugins.synthesis.cli.synth:synth",
-    "Make tasks from what was explored, and prove them.",
+    "Generate tasks from an exploration, and prove that they can be done.",
     after="explore",
 )
 DATA = Command(
     "hisa.plugins.synthesis.cli.data_sets:data",
-    "Collect runs, grade and compress them, and export their steps.",
+    "Collect, grade and compress runs, and export their steps as training data.",
     after="synth",
 )

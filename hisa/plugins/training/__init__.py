@@ -6,6 +6,6 @@ __all__ = ["TRAIN"]
 
 TRAIN = Command(
     "hisa.plugins.training.cli:train",
-    "Train small policies on pages and a grounder on clicks, and look at the curves.",
+    "Train small policies on pages and a grounder on clicks, and plot the curves.",
     after="synth",
 )

@@ -37,12 +37,14 @@ _DEMONSTRATION_SEEDS = range(500_000, 501_000)
 _PATH = click.Path(path_type=Path)
 _RUN = (
     click.option("-o", "out", required=True, metavar="DIR", type=_PATH, help="Folder of the run."),
-    click.option("--resume", is_flag=True, help="Continue the run in DIR after its last update."),
+    click.option("--resume", is_flag=True, help="Resume the run in DIR after its last update."),
 )
 _POLICY = (
     click.argument("pages", nargs=-1, metavar="PAGES..."),
-    click.option("--from", "start", metavar="FILE", help="Checkpoint to start from (untrained)."),
-    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Of all draws (0)."),
+    click.option(
+        "--from", "start", metavar="FILE", help="Checkpoint to start from (default: fresh)."
+    ),
+    click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Random seed (0)."),
     *_RUN,
 )
 
@@ -67,19 +69,19 @@ def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[...
     ),
 )
 def train() -> None:
-    """Train small policies, train a grounder on clicks, and draw the curves."""
+    """Train small policies, and a grounder on clicks, and plot the curves."""
 
 
 @contextmanager
 def _run(
     ctx: click.Context, out: Path, values: dict[str, Any], total: str, *, workers: int = 1
 ) -> Iterator[tuple[TrainingFolder, Any, Any]]:
-    """Yields the folder of a run, its rollouts and its policy; for a grounder the folder only.
+    """Yields a run's folder, rollouts and policy; the last two are None for a grounder.
 
-    `values` gets the stored settings of a resumed run, except options given on the command line.
+    `values` is filled with the stored settings of a resumed run, except `total`.
 
     Raises:
-        UsageError: for a resumed run, an option other than `total` is given.
+        UsageError: a resumed run is given a setting other than `total`.
         LibraryLacking: torch is not installed.
     """
     if list_missing("train"):
@@ -112,7 +114,7 @@ def _run(
     try:
         yield folder, rollouts, policy
     except KeyboardInterrupt as error:
-        say_error(f"stopped; all finished {total} are kept. Continue with:")
+        say_error(f"stopped; all complete {total} are kept. Resume with:")
         say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
         raise click.Abort from error
     finally:
@@ -122,7 +124,7 @@ def _run(
 
 
 def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
-    """Returns rollouts on pages, or with --env on the tasks of a suite on machines."""
+    """Returns rollouts on pages, or with --env on a suite's tasks on machines."""
     if not values["pages"]:
         raise UsageError("no pages are given", fix="hisa train sft click-button -o DIR")
     if not values.get("env"):
@@ -134,9 +136,7 @@ def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) ->
     from hisa.plugins.training.machine_rollouts import MachineRollouts
 
     if len(values["pages"]) != 1:
-        raise UsageError(
-            f"--env {values['env']} needs one SUITE, such as own:DIR, in place of pages"
-        )
+        raise UsageError(f"--env {values['env']}: give one SUITE, such as own:DIR, not pages")
     changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*source, overrides=changes)
     suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)
@@ -144,7 +144,7 @@ def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) ->
 
 
 def _progress(total: int, row: MetricsRow) -> None:
-    """Prints the most important measures of an update, if it has them."""
+    """Print the most telling measures of an update, those that it has."""
     names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "age_mean", "seconds")
     measures = [(name, getattr(row, name)) for name in names]
     line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
@@ -162,21 +162,29 @@ def _progress(total: int, row: MetricsRow) -> None:
     )
 )
 @_with(_POLICY)
-@click.option("--demonstrations", type=click.IntRange(1, 1000), default=6, help="Per page (6).")
 @click.option(
-    "--policy", "policies", multiple=True, metavar="FILE|rules", help="May be repeated; see above."
+    "--demonstrations", type=click.IntRange(1, 1000), default=6, help="Episodes per page (6)."
+)
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="FILE|rules",
+    help="Plays instead of rules; repeatable.",
 )
 @options(CloningSettings)
 @click.pass_context
 def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
-    """Clone the solved episodes of rules on PAGES of MiniWoB++, on seeds from 500,000.
+    """Clone rules that play PAGES of MiniWoB++: their solved episodes.
+
+    The rules play on seeds from 500,000.
 
     DIR gets checkpoints/one-epoch.safetensors, from which the paper starts RL, and
     last.safetensors after all epochs. Both are evaluated greedily on seeds from 900,000.
 
-    With --policy, checkpoints play instead of the rules, or also the rules if named ("rules"), by
-    strata (ComputerRL, 3.1): instances solved only sometimes are played again by a policy tuned on
-    the solved episodes, and those never solved by a policy drawn at random for every action.
+    With --policy, checkpoints play instead of the rules ("rules" may be one of them), in strata
+    (ComputerRL, 3.1): instances that were solved sometimes are played again by a policy tuned on
+    the solved episodes; for instances never solved, a policy is drawn anew for every action.
     """
     with _run(ctx, out, values, "epochs") as (folder, rollouts, policy):
         from hisa.plugins.training.curves import MetricsRow
@@ -208,7 +216,7 @@ def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
 def _collect_episodes(
     rollouts: Rollouts, policy: PointerPolicy, values: dict[str, Any]
 ) -> list[Episode]:
-    """Returns demonstrations by rules, or with --policy episodes of these policies, by strata."""
+    """Returns demonstrations by rules, or episodes of the named policies, by strata."""
     from hisa.plugins.training.base import Draw
     from hisa.plugins.training.page_oracles import PageOracle, demonstrations
     from hisa.plugins.training.sft import clone
@@ -246,37 +254,34 @@ def _collect_episodes(
 @_with(_POLICY)
 @options(GrpoSettings)
 @click.option(
-    "--max-age", type=click.IntRange(0), default=0, help="Most age of an episode, in updates (0)."
+    "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: off (0)."
 )
 @click.option("--workers", type=click.IntRange(1), default=1, help="Processes, or machines (1).")
 @click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option(
-    "--max-steps",
-    type=click.IntRange(1),
-    default=15,
-    help="Most steps of an episode on a machine (15).",
+    "--max-steps", type=click.IntRange(1), default=15, help="Steps of a machine's episode (15)."
 )
 @click.pass_context
 def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a policy by step-level GRPO (ComputerRL, 3.2) on PAGES of MiniWoB++.
 
-    With --env it is trained on the tasks of one SUITE instead of pages, such as own:DIR, whose
-    task files end in .yaml. Each episode is a run on its own machine, kept in DIR/runs. An episode
-    takes seconds to minutes, so begin with few groups. A task that is always or never solved gives
-    no gradient: hisa train report says for which tasks groups had a spread of rewards.
+    With --env, train on the tasks of one SUITE instead of pages, such as own:DIR, whose task files
+    end in .yaml. Each episode is a run on its own machine, kept in DIR/runs, and takes seconds to
+    minutes, so start with few groups. A task that is always or never solved gives no gradient:
+    hisa train report shows for which tasks the groups had a spread of rewards.
 
-    Each group plays one new instance, on seeds below 500,000. Greedy scores are over 20 seeds per
-    page from 900,000 on, or one episode per task; checkpoints/best.safetensors is the first one
-    with the best score. Measure it for a report on seeds from 1,000,000, which no training sees.
+    Each group plays one new instance, on seeds below 500,000. Greedy scores use 20 seeds per page
+    from 900,000, or one episode per task; checkpoints/best.safetensors is the first with the best
+    score. Report results on seeds from 1,000,000, which no training uses.
 
     With --pulse-at N, update N is supervised (Entropulse, 3.3): successes of all versions are
-    cloned, and the result becomes the reference of the KL. --arm control only resets the reference;
+    cloned, and the result is the new reference of the KL. --arm control only resets the reference;
     higher-clip also raises the upper clip to 0.28.
 
-    With --max-age above 0, workers play in their own processes while the policy is updated. An
-    episode is begun only if it can be used at most that many updates after its first action, and
-    is weighted by truncated importance. Evaluations are still made between updates.
+    With --max-age over 0, workers play in their own processes while the policy is updated. An
+    episode starts only if it will be used at most that many updates after its first action, and
+    is weighted by truncated importance; evaluations still run between updates.
     """
     machines = 1 if values["max_age"] else values["workers"]
     with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
@@ -304,9 +309,12 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
         "hisa train grounder --data runs --clean 0.3 -o screens",
     )
 )
-@click.option("--data", metavar="DIR", help="Recorded runs instead of drawn pages.")
+@click.option("--data", metavar="DIR", help="Train on recorded runs instead of drawn pages.")
 @click.option(
-    "--clean", type=click.FloatRange(0, 1), metavar="IOU", help="Clean --data; the paper has 0.3."
+    "--clean",
+    type=click.FloatRange(0, 1),
+    metavar="IOU",
+    help="Drop annotations of --data below this IoU; the paper uses 0.3.",
 )
 @options(ClickSettings)
 @_with(_RUN)
@@ -315,15 +323,15 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a network of 83,000 weights to click the target of a description.
 
     DIR gets settings.json, metrics.jsonl, checkpoints/last.safetensors and, with --clean,
-    dropped.png, a sheet of the dropped targets. The files are written every 50 steps.
+    dropped.png, a sheet of the dropped annotations. All are written every 50 steps.
 
-    With --data, the targets are the named elements of the runs' looks; every tenth look is held
-    out. With --clean, an annotation is dropped if it resembles no element of other looks with the
-    same pixels there. An annotation that no other look shows is not judged: it stays, and is
-    counted.
+    With --data, the named elements of the runs' looks are the targets; every tenth look is held
+    out. --clean drops an annotation that resembles no element of the other looks that show the
+    same thing at that place. An annotation that no other look shows cannot be judged: it is kept
+    and counted.
 
-    Without a cold start an entropy bonus of 0.03 is added, or the network collapses to one place.
-    It sees a screen as 80x64 pixels: on real screens it cannot replace HiSA's own grounder.
+    Without a cold start an entropy bonus of 0.03 is added, or the network collapses on one place.
+    It sees a screen as 80x64 pixels: on real screens it does not replace HiSA's own grounder.
     """
     if values["clean"] is not None and not values["data"]:
         raise UsageError("--clean needs recorded screens", fix="--data DIR")
@@ -341,20 +349,20 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
         pools = {name: Pool(targets) for name, targets in held.items()}
         trainer.train(Pool(train_on), pools.get("tuning"), folder)
         for name, pool in pools.items():
-            say(f"{name}: {trainer.hits(pool)} of {len(pool)} clicks right")
+            say(f"{name}: {trainer.hits(pool)} of {len(pool)} clicked correctly")
         say(folder.checkpoint("last"))
 
 
 @train.command(epilog=examples("hisa train report pulse control -o curves.svg"))
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=_PATH)
-@click.option("-o", "out", metavar="FILE", type=_PATH, help="The figure (DIR/curves.svg).")
+@click.option("-o", "out", metavar="FILE", type=_PATH, help="Figure to write (DIR/curves.svg).")
 def report(folders: tuple[Path, ...], out: Path | None) -> None:
-    """Draw the curves of runs in one figure, and print their last numbers.
+    """Plot the curves of runs in one figure, and print their last numbers.
 
     For each page or task it prints the share of sampled episodes solved, over all updates, and how
     many of its groups had a spread of rewards: the others give no gradient.
 
-    A DIR is one run, or holds one folder for each of several seeds.
+    A DIR is one run, or has a folder for each of its seeds.
     """
     from hisa.machine.storage import replace_file
     from hisa.plugins.training.curves import figure, read_runs

@@ -140,7 +140,7 @@ def test_taken_port_is_an_error_with_its_fix(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         error = command.run_refused("serve", "--port", port)
-        assert f"port {port} of 127.0.0.1 cannot be opened" in error
+        assert f"cannot listen on port {port} of 127.0.0.1" in error
         assert "--port 0" in error
 
 

@@ -239,8 +239,8 @@ async def test_a_program_that_fits_does_a_task_without_any_call(
 @pytest.mark.parametrize(
     ("leads", "message"),
     [
-        ("nobody:x", r"planner.leads = 'nobody:x'.*there are: .*program"),
-        ("short:x", r"planner.leads = 'short:x' leads nobody"),
+        ("nobody:x", r"planner.leads = 'nobody:x'.*announced: .*program"),
+        ("short:x", r"planner.leads = 'short:x': this planner cannot lead"),
     ],
 )
 async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:

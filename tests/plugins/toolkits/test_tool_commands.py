@@ -164,7 +164,7 @@ def test_a_name_that_cannot_be_one_is_refused(name: str, reason: str) -> None:
 
 def test_a_path_is_no_tools_name() -> None:
     for command in ("run", "show"):
-        with pytest.raises(UsageError, match="is a path and no tool's name"):
+        with pytest.raises(UsageError, match="is a path, not a tool's name"):
             CliRunner().invoke(cli, ["tools", command, "../x y"], catch_exceptions=False)
 
 

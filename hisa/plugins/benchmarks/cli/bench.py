@@ -1,4 +1,4 @@
-"""``hisa bench``: many tasks, many workers, one table."""
+"""``hisa bench``: runs many tasks with many workers, and reports on them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = ["bench"]
 
-_MAKER = "Your own environments: a function of settings and task that gives a context manager."
+_MAKER = "Your own environments: a function of settings and task that returns a context manager."
 
 
 @click.group()
 def bench() -> None:
-    """Run suites of tasks with many workers, and report on them.
+    """Run suites of tasks in parallel and report on them.
 
     \b
     hisa bench run own:DIR --workers 2 --repeat 3 --out benches/mine
@@ -58,32 +58,28 @@ bench.add_command(tasks)
 
 @bench.command("run")
 @click.argument("suite")
+@click.option("--out", type=click.Path(path_type=Path), help="Bench folder; resumes a bench in it.")
+@click.option("--env", metavar="KIND", help="As for hisa run; each attempt gets its own.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Bench folder; continued if it exists."
-)
-@click.option("--env", metavar="KIND", help="As for hisa run; one for each attempt.")
-@click.option(
-    "--workers", type=click.IntRange(1), default=1, metavar="N", help="Workers at a time (1)."
+    "--workers", type=click.IntRange(1), default=1, metavar="N", help="Attempts at once (1)."
 )
 @click.option(
-    "--repeat", type=click.IntRange(1), default=1, metavar="R", help="Runs of each task (1)."
+    "--repeat", type=click.IntRange(1), default=1, metavar="R", help="Repeats per task (1)."
 )
-@click.option("--independent", is_flag=True, help="Give each repeat a pattern store of its own.")
-@click.option("--model", metavar="NAME", help="The planner's and state manager's model.")
-@click.option("--profile", metavar="NAME", help="What the model takes; by default by its name.")
-@click.option(
-    "--max-steps", type=int, metavar="N", help="Give an attempt up after so many steps (50)."
-)
+@click.option("--independent", is_flag=True, help="Give each repeat its own pattern store.")
+@click.option("--model", metavar="NAME", help="Model of the planner and the state manager.")
+@click.option("--profile", metavar="NAME", help="Model profile (default: by the model's name).")
+@click.option("--max-steps", type=int, metavar="N", help="End an attempt after N steps (50).")
 @click.option("--ablate", multiple=True, metavar="NAME", help="A variant to run; see below.")
-@click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of the suite.")
+@click.option("--task", "only", multiple=True, metavar="ID", help="Only this task; repeatable.")
 @click.option("--executor", type=click.Choice(["local", "ray"]), help="Where workers run (local).")
 @click.option("--ray", "address", metavar="ADDRESS", help="A Ray cluster, as HOST:PORT or auto.")
 @click.option(
-    "--again", multiple=True, metavar="STATUS", help="Make attempts that ended with STATUS again."
+    "--again", multiple=True, metavar="STATUS", help="Repeat attempts that ended with it."
 )
-@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="Change one setting.")
 @click.option("--preset", metavar="NAME", help=PRESET)
-@click.option("--json", "as_json", is_flag=True, help="Print the sums as JSON, and no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print the totals as JSON, and no progress.")
 @click.option("--environment", "maker", default="", metavar="MODULE:NAME", help=_MAKER)
 @click.pass_context
 def run_command(
@@ -98,20 +94,20 @@ def run_command(
     hisa bench run miniwob --task click-test --task login-user --out benches/two-pages
     hisa bench run own:DIR --ablate table5 --out benches/table5
 
-    Repeat R has the seed run.seed + R - 1, by which pages of MiniWoB++ draw what they ask.
+    Repeat R has the seed run.seed + R - 1, from which pages of MiniWoB++ draw their tasks.
 
-    Each repeat recalls what the earlier ones learned; with --independent, each has a pattern store
-    of its own, like the runs of a paper's table. The report says how far the repeats differ.
+    Each repeat recalls what the earlier ones learned; with --independent each has its own pattern
+    store, like the repeated runs in a paper's table. The report says how far the repeats differ.
 
-    Every attempt has an environment and a run folder of its own; the folder is kept. The same
-    command continues a bench that was stopped or killed. If a machine breaks, the attempt is made
-    again, 3 times at most, and counted separately. It never scores 0, unless what the agent started
-    exceeded the machine's limits: that is the agent's result.
+    Every attempt has its own environment and its own run folder, which is kept. The same command
+    resumes a bench that was stopped or killed. If a machine breaks, the attempt is made again, at
+    most 3 times, and counted separately: it does not score 0, unless the programs that the agent
+    started exceeded the machine's limits.
 
     \b
     Variants: full, original-resolution, no-roi, no-abstraction, no-refinement, no-patterns,
-    n3, n5, n7, n9, k1, k8, k16, k32, steps15, steps50, steps100; several joined by +;
-    table5 and table6 stand for those of HiSA's tables, figure4 for those of GTA1's.
+    n3, n5, n7, n9, k1, k8, k16, k32, steps15, steps50, steps100; join several with +;
+    table5 and table6 stand for the variants in HiSA's tables, figure4 for those in GTA1's.
 
     Exit status: 0 every attempt has a result; 1 stopped; 3 machines, models or checks were
     unavailable.
@@ -178,10 +174,10 @@ def _plan(
     folder: Path,
     options: dict[str, Any],
 ) -> Plan:
-    """Returns the plan that the options describe.
+    """Build the plan that the options describe.
 
-    Each variant has a pattern store of its own, unless one is set: in a shared store, lessons of
-    other runs would change its results, and its lessons theirs.
+    Each variant has its own pattern store, unless one is given: otherwise lessons of other runs
+    would affect its results, and its lessons theirs.
     """
     from hisa.config import load
     from hisa.errors import UsageError
@@ -195,10 +191,12 @@ def _plan(
         changed = _merge_settings(_overrides(options), changes(variant, variants))
         settings = load(file, [*own, *assignments], overrides=changed)
         if options["independent"] and json.dumps(str(settings.patterns.path)) != store:
-            words = f"--independent with patterns.path = {str(settings.patterns.path)!r}"
-            raise UsageError(f"{words}: each repeat begins empty", fix="leave patterns.path out")
-        _require_no_confirmation(settings.environment, settings.run)
-        _require_guests(settings.environment, options)
+            words = f"--independent, and patterns.path = {str(settings.patterns.path)!r}"
+            raise UsageError(
+                f"{words}: each repeat starts with an empty store", fix="omit patterns.path"
+            )
+        _must_be_thrown_away(settings.environment, settings.run)
+        _must_be_enough(settings.environment, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
@@ -211,7 +209,7 @@ def _plan(
 
 
 def _own_patterns(folder: Path, variant: str) -> tuple[str, list[str]]:
-    """Returns the place of a variant's own pattern store, and the settings that name it."""
+    """Returns the path of a variant's own pattern store, and the settings that name it."""
     store = json.dumps(str((folder / "patterns" / variant).resolve()))
     collection = f"hisa_bench_{hashlib.sha256(store.encode()).hexdigest()[:16]}"
     return store, [f"patterns.path={store}", f"patterns.collection={collection}"]
@@ -225,7 +223,7 @@ def _merge_settings(base: dict[str, Any], overrides: dict[str, dict[str, Any]]) 
 
 
 def _overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options that stand for settings, as a settings tree."""
+    """Returns the named options as a settings tree."""
     planner = {key: options[key] for key in ("model", "profile") if options[key] is not None}
     tree: dict[str, Any] = {"models": {"planner": planner}} if planner else {}
     if options["env"] is not None:
@@ -234,11 +232,11 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
     return {**tree, "run": run} if run else tree
 
 
-def _require_no_confirmation(settings: EnvironmentSettings, run: RunSettings) -> None:
-    """Refuse settings under which a person would have to confirm actions: a bench asks nobody.
+def _must_be_thrown_away(settings: EnvironmentSettings, run: RunSettings) -> None:
+    """Refuse settings under which a person has to confirm actions: a bench asks nobody.
 
     Raises:
-        UsageError: the settings require confirmation.
+        UsageError: a person would have to confirm.
     """
     from hisa.errors import UsageError
 
@@ -257,8 +255,8 @@ def _require_guests(settings: EnvironmentSettings, options: dict[str, Any]) -> N
     """Refuse more workers than guests, since each worker needs its own.
 
     Raises:
-        UsageError: there are fewer guests than workers, or the workers do not share one machine's
-            locks.
+        UsageError: there are fewer guests than workers, or several workers on a Ray cluster, where
+            guests cannot be locked.
     """
     if settings.family != "guest":
         return
@@ -271,12 +269,12 @@ def _require_guests(settings: EnvironmentSettings, options: dict[str, Any]) -> N
     guests, workers = len(environment.addresses), options["workers"]
     if workers > guests:
         raise UsageError(
-            f"{workers} workers and {guests} guest(s): each worker needs a guest of its own",
+            f"{workers} workers but {guests} guest(s): each worker needs its own guest",
             fix=f"--workers {guests}, or --env guest=URL,URL",
         )
     if workers > 1 and options["address"]:
         raise UsageError(
-            "locks of one machine keep guests apart, and a Ray cluster has several machines",
+            "guests are locked on one machine, and a Ray cluster has several",
             fix="--executor local",
         )
 
@@ -317,12 +315,12 @@ def _print_sums(ledger: AttemptLedger, summary: Summary, *, as_json: bool) -> No
         return
     click.echo(summary.words())
     if summary.missing:
-        click.echo("  go on with the same command")
+        click.echo("  resume with the same command")
     click.echo(f"  report with: hisa bench report {ledger.folder}")
 
 
 async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console) -> bool:
-    """Run the bench; Ctrl-C and SIGTERM stop it, keeping all. Returns whether it was stopped."""
+    """Run the bench; Ctrl-C and SIGTERM stop it. Returns whether it was stopped."""
     import asyncio
     import signal
 
@@ -354,11 +352,11 @@ async def _work(ledger: AttemptLedger, options: dict[str, Any], console: Console
 
 @bench.command("report")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--against", type=click.Path(path_type=Path), help="A bench to compare it with.")
+@click.option("--against", type=click.Path(path_type=Path), help="Another bench to compare with.")
 @click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="Where to write (the bench's folder)."
+    "-o", "--out", type=click.Path(path_type=Path), help="Output folder (default: FOLDER)."
 )
-@click.option("--print", metavar="TITLE", help="Print that table, and write no files.")
+@click.option("--print", metavar="TITLE", help="Print this table, and write no files.")
 @click.option("--json", "as_json", is_flag=True, help="Print report.json, and write no files.")
 def report_command(folder: Path, against: Path | None, **options: Any) -> None:
     """Write report.json and report.html of the bench in FOLDER.
@@ -386,7 +384,7 @@ def report_command(folder: Path, against: Path | None, **options: Any) -> None:
 
 @bench.command("failures")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--model", metavar="NAME", help="Model to ask for each run without a class.")
+@click.option("--model", metavar="NAME", help="Classifies runs that have no class.")
 @click.option("--mark", "marks", multiple=True, metavar="RUN=CLASS", help="Give a class by hand.")
 @click.option(
     "--sequences", is_flag=True, help="Use OS-Catalyst's classes instead of ComputerRL's."
@@ -395,12 +393,12 @@ def report_command(folder: Path, against: Path | None, **options: Any) -> None:
 def failures(
     settings: Settings, folder: Path, model: str | None, marks: tuple[str, ...], sequences: bool
 ) -> int:
-    """List the failed runs of DIR, a bench or a folder of runs, by the class of their failure.
+    """List the failed runs in DIR (a bench or a folder of runs) by class of failure.
 
-    Classes are ComputerRL's (4.4): perception, applications, illusion, other. With --sequences they
-    are OS-Catalyst's (C.2, figures 7 to 9): over-compression (a sequence was too long),
-    under-compression (too short), wrong-location. They are kept in the run's folder and counted
-    below the list; "hisa bench report" counts ComputerRL's.
+    The classes are ComputerRL's (4.4): perception, applications, illusion, other. With --sequences
+    they are OS-Catalyst's (C.2, figures 7 to 9): over-compression (a sequence was too long),
+    under-compression (too short), wrong-location. Each is stored in its run's folder, and the
+    counts are printed below the list; "hisa bench report" counts ComputerRL's.
 
     \b
     hisa bench failures benches/first
@@ -408,14 +406,7 @@ def failures(
     hisa bench failures benches/first --mark 20261121-034512-7f3a=perception
     hisa bench failures benches/first --sequences --model gpt-5
 
-    Exit status: 0 listed; 2 wrong usage; 3 a model was asked, but some runs still have no class.
-    \f
-    Args:
-        settings: for the model: limits of money and tokens.
-        folder: DIR.
-        model: name of the model to ask; None: nobody is asked.
-        marks: classes given by hand, as ``RUN=CLASS``; a model does not change them.
-        sequences: whether the classes are OS-Catalyst's.
+    Exit status: 0 listed; 2 wrong usage; 3 a model was asked, and some runs still have no class.
     """
     from hisa.errors import UsageError
     from hisa.plugins.benchmarks.attempts.run_judge import failed_runs
@@ -444,7 +435,7 @@ def failures(
 def _ask_for_classes(
     runs: list[Run], settings: Settings, model: str, classes: Mapping[str, str]
 ) -> str:
-    """Classify runs by a model; returns why the first run left without a class has none."""
+    """Let a model classify runs; returns why the first unclassified run has no class."""
     import asyncio
 
     from hisa.plugins.benchmarks.attempts.run_judge import classify

@@ -1,4 +1,4 @@
-"""``hisa bench coverage``: the pieces that published tasks ask for, and who has each."""
+"""``hisa bench coverage``: lists the pieces that published tasks need, and who provides each."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MARKS: Mapping[Source, str] = {"ours": "ours  ", "theirs": "theirs", "missing":
 @click.option("--public", metavar="NAME", required=True, help="osworld or spider2v.")
 @json_option
 def coverage(public: str, as_json: bool) -> None:
-    """List the setup steps, getters and metrics of published tasks, and who has each.
+    """List the setup steps, getters and metrics of published tasks, and who provides each.
 
-    ours: nothing is needed; theirs: a metric of OSWorld's package, with the command that installs
-    what it still lacks; NO: nobody has it. "hisa bench tasks SUITE --left-out" says why a task of
-    yours cannot be run.
+    ours: HiSA has it; theirs: a metric of OSWorld's package, with the command that installs what
+    is missing; NO: not available. "hisa bench tasks SUITE --left-out" says why a task of your own
+    suite cannot be run.
 
     \b
     hisa bench coverage --public osworld
@@ -43,7 +43,7 @@ def coverage(public: str, as_json: bool) -> None:
         return
     every = sum(counts_by_domain.values(), Counter())
     say(
-        f"{len(tasks)} published tasks of {public}: {every['ours']} need ours alone, "
+        f"{len(tasks)} published tasks of {public}: {every['ours']} need only HiSA, "
         f"{every['theirs']} a metric of OSWorld's package, {every['missing']} something that is "
         "missing"
     )

@@ -1,4 +1,4 @@
-"""``hisa run --attempts N``: runs a task several times, and takes the best attempt."""
+"""``hisa run --attempts N``: attempts a task several times and takes the best run."""
 
 from __future__ import annotations
 
@@ -40,24 +40,25 @@ from hisa.text.redact import redact
 __all__ = ["best_of"]
 
 MOST = 8
-"""Attempts at one task: more would leave each of them too few tokens in the judge's request."""
+"""Most attempts at one task: with more, each has too few tokens in the judge's request."""
 
 
 def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, report: bool) -> int:
-    """Run a task several times, each on a machine of its own; returns the best run's exit code.
+    """Attempt a task several times, each on its own machine; returns the exit code of the best.
 
     Args:
-        settings: for all attempts; the planner's seed, if set, is counted up.
+        settings: the effective settings; checked here.
         task: what to do.
         attempts: how many, 1 to `MOST`.
-        as_json: print one line of JSON at the end, and nothing else.
-        report: write each run's ``report.html``.
+        as_json: print the attempts and the choice as JSON, and no progress.
+        report: write a report for each attempt.
 
     Raises:
-        UsageError: the machine is not thrown away, or the settings do not allow such a run.
+        UsageError: the environment is not thrown away, or something else is wrong before anything
+            starts.
     """
     if not 1 <= attempts <= MOST:
-        raise UsageError(f"{attempts} attempts: 1 to {MOST} are allowed", fix="--attempts 4")
+        raise UsageError(f"--attempts {attempts}: must be from 1 to {MOST}", fix="--attempts 4")
     _require_own_machines(settings.environment)
     require_person(settings.environment, settings.run)
     check_possible_here(settings, task)
@@ -86,19 +87,19 @@ def best_of(settings: Settings, task: Task, attempts: int, *, as_json: bool, rep
 
 
 def _require_own_machines(settings: EnvironmentSettings) -> None:
-    """Refuse settings under which an attempt would find what an earlier one left.
+    """Refuse if an attempt would find what an earlier one left.
 
     Raises:
-        UsageError: the machine is not thrown away, or a folder of this one can be written to.
+        UsageError: the machine is not thrown away, or a shared folder is writable.
     """
     if not settings.throw_away:
         raise not_thrown_away(settings)
     for text, share in zip(settings.share, parse_shares(settings.share), strict=True):
         if share.writable:
             raise UsageError(
-                f"--share {text!r}: what one attempt writes there, the next would find, but all "
-                "attempts must begin alike",
-                fix=f"--share {share.source} (read-only), and --fetch for what is made",
+                f"--share {text!r}: the next attempt would find what one writes there, but "
+                "all attempts must start alike",
+                fix=f"--share {share.source} (read-only), and --fetch for the results",
             )
 
 
@@ -113,7 +114,7 @@ def _make_attempt(
     logs: list[RunLog] = []
     try:
         make(settings, begun=logs.append).finish()
-    except (EnvironmentFailed, ModelUnavailable) as error:  # its log has the end
+    except (EnvironmentFailed, ModelUnavailable) as error:  # the run's end is in its log
         console.print(style_text(f"  broken: {error}", "red"))
     run = load_run(logs[0].folder)
     if run.status == "stopped":
@@ -122,9 +123,10 @@ def _make_attempt(
 
 
 def _of_attempt(settings: Settings, number: int) -> Settings:
-    """Returns the settings of one attempt; the planner's seed, if set, is counted up.
+    """Returns the settings of one attempt; a planner's seed grows with the attempt's number.
 
-    Small files that it makes are brought home, so that the judge can compare their content.
+    With one seed all attempts would be alike. Small files that an attempt makes are fetched, so
+    that the judge can compare their contents.
     """
     planner = settings.models.planner
     if planner.seed is not None:
@@ -148,13 +150,13 @@ def _print_choice(
         money = role_money(spent.usd, spent.calls, spent.unpriced)
         console.print(f"  judging  {spent.tokens_in} tokens in, {spent.tokens_out} out, {money}")
     if chosen_run is None:
-        console.print(style_text(f"no attempt is taken: {choice.why}", "bold red"))
-        console.print("  look at them: hisa runs ls")
+        console.print(style_text(f"no attempt was chosen: {choice.why}", "bold red"))
+        console.print("  list them with: hisa runs ls")
         return
     judge_label = f" by {group.judge}" if choice.by == "judge" else ""
     console.print(
         style_text(
-            f"attempt {runs.index(chosen_run) + 1} is taken{judge_label}: {choice.why}", "bold"
+            f"attempt {runs.index(chosen_run) + 1} was chosen{judge_label}: {choice.why}", "bold"
         )
     )
     console.print(style_text(f"  run      {chosen_run.folder}"))

@@ -1,4 +1,4 @@
-"""``hisa bench grounding``: measures how often a grounder finds what descriptions mean."""
+"""``hisa bench grounding``: measures how often a grounder finds the described target."""
 
 from __future__ import annotations
 
@@ -27,18 +27,20 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("suite", type=_PATH)
-@click.option("--grounder", default="elements", metavar="WAY", help="How to ground; see below.")
+@click.option("--grounder", default="elements", metavar="WAY", help="What to measure; see below.")
 @click.option("--split", type=click.Choice(["train", "held", "all"]), default="all")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
-@click.option("--full-size", is_flag=True, help="Pictures at full size, not scaled as in runs.")
-@click.option("--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and sums.")
-@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="One setting.")
+@click.option("--full-size", is_flag=True, help="Do not scale pictures down as in runs.")
+@click.option(
+    "--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and totals to FILE."
+)
+@click.option("--set", "assignments", multiple=True, metavar="A.B=C", help="Change one setting.")
 @click.pass_context
 def grounding(
     ctx: click.Context, /, suite: Path, grounder: str, json_file: Path | None, **options: Any
 ) -> None:
-    """Ask a grounder for everything described in SUITE, and say how often it is right.
+    """Ask a grounder for every target described in SUITE, and print how often it is right.
 
     \b
     hisa bench grounding benchmarks/grounding
@@ -46,9 +48,9 @@ def grounding(
     hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
 
-    SUITE is a folder with screens/ and targets.jsonl, or one of ScreenSpot, ScreenSpot-V2,
-    ScreenSpot-Pro or OSWorld-G as its authors publish it, or one of their lists. The published ones
-    have no elements: measure ocr and vision there.
+    SUITE is a folder with screens/ and targets.jsonl, or ScreenSpot, ScreenSpot-V2, ScreenSpot-Pro
+    or OSWorld-G as their authors publish it, or one of their annotation files. The published ones
+    have no elements, so measure ocr or vision there.
 
     \b
     Ways:
@@ -58,18 +60,11 @@ def grounding(
       cascade        elements, and the model of models.grounder if they are not sure
       choice         elements, and the planner's model picks from a list if they are not sure
       settings       as the setting grounder.kind says
-      choice:P       choice with a simulated model, which knows the answers and is right with
-                     probability P
+      choice:P       choice with a stand-in for the model that knows the answers and picks
+                     correctly with probability P
 
-    Right is a click on the thing. Wrong is a click anywhere else, or any click for a thing that is
-    not on the screen; a refusal is neither. Tune on --split train only.
-    \f
-    Args:
-        ctx: its ``meta["hisa.settings"]`` has the settings file and the assignments before "bench".
-        suite: SUITE.
-        grounder: one of the ways.
-        json_file: where answers and sums are written; None: nowhere.
-        options: the other options, by name.
+    A click on the target is right. A click anywhere else, or any click for a target that is not on
+    the screen, is wrong; a refusal is neither. Tune on --split train only.
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
@@ -83,7 +78,7 @@ def grounding(
     answers: list[Answer] = []
     try:
         asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
-    finally:  # answers are kept if a model breaks or Ctrl-C stops it
+    finally:  # answers so far are kept if the model breaks or Ctrl-C is pressed
         if answers:
             _keep(opened_suite.name, grounder, targets, answers, json_file=json_file)
 
@@ -96,7 +91,7 @@ def _keep(
     *,
     json_file: Path | None,
 ) -> None:
-    """Print the sums of the answers, and write the file that was asked for."""
+    """Print the totals of the answers, and write the file if one is wanted."""
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 
     report = build_grounding_report(suite, grounder, answers)
@@ -112,10 +107,10 @@ def _keep(
 def _choose_targets(
     targets: Sequence[Target], split: str, kinds: Sequence[str], limit: int | None
 ) -> list[Target]:
-    """Returns the targets that the options ask for.
+    """Returns the targets that the options select.
 
     Raises:
-        UsageError: there are none; the message lists kinds and splits.
+        UsageError: none matches; the error lists the known kinds and splits.
     """
     from hisa.errors import UsageError
 

@@ -1,4 +1,4 @@
-"""``hisa bench tasks`` and ``prefetch``: what a suite has, and needs from the internet."""
+"""``hisa bench tasks`` lists a suite's tasks; ``prefetch`` downloads what they need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["prefetch", "tasks"]
 @click.command()
 @click.argument("suite")
 @click.option("--left-out", is_flag=True, help="List the files that cannot be run here, and why.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON: both lists.")
+@click.option("--json", "as_json", is_flag=True, help="Print both lists as JSON.")
 @click.pass_context
 def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None:
     """List the tasks of SUITE that can be run here, or the files that are left out.
@@ -56,14 +56,16 @@ def tasks(ctx: click.Context, suite: str, left_out: bool, as_json: bool) -> None
 
 @click.command()
 @click.argument("suite")
-@click.option("--cache", type=click.Path(path_type=Path), help="By default ~/.cache/hisa/tasks.")
+@click.option(
+    "--cache", type=click.Path(path_type=Path), help="Cache folder (~/.cache/hisa/tasks)."
+)
 @click.pass_context
 def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     """Download what the tasks of SUITE need from the internet, each file once.
 
-    A file that is already complete is not downloaded again. Each is kept with its SHA-256, which is
-    checked before every use. Addresses on this machine and on private networks are refused, unless
-    tasks.allow_private_downloads names them. Exit status 3: a file cannot be downloaded.
+    A complete file in the cache is not downloaded again. Each file is kept with its SHA-256, which
+    is checked before every use. Addresses on this machine and on private networks are refused,
+    unless tasks.allow_private_downloads names them. Exit status: 3 if a download failed.
 
     \b
     hisa bench prefetch osworld:DIR
@@ -88,7 +90,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
     try:
         failed = asyncio.run(_fetch_all(files, urls))
     except KeyboardInterrupt:
-        say("stopped; go on with the same command", err=True)
+        say("stopped; the same command continues", err=True)
         return 1
     cached_count = sum(files.holds(url) for url in urls)
     click.echo(f"{len(tasks)} tasks, {len(urls)} files, {cached_count} in the cache")
@@ -96,7 +98,7 @@ def prefetch(ctx: click.Context, suite: str, cache: Path | None) -> int:
 
 
 async def _fetch_all(cache: FileCache, urls: Sequence[str]) -> int:
-    """Download the addresses, a line each; returns how many failed."""
+    """Download the addresses, printing a line for each; returns how many failed."""
     from hisa.errors import OperatorError
 
     missing = [url for url in urls if not cache.holds(url)]

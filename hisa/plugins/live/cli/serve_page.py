@@ -1,4 +1,4 @@
-"""``hisa serve``: the live page over runs and desktops."""
+"""``hisa serve``: serves the live page of runs and desktops."""
 
 from __future__ import annotations
 
@@ -19,29 +19,22 @@ from hisa.errors import UsageError
 __all__ = ["serve"]
 
 _HOST = "127.0.0.1"
-_ROOT = "A folder of runs or of benches; may be given again. By default runs and benches."
+_ROOT = "A folder of runs or benches; repeatable (default: runs and benches)."
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command(epilog=examples("hisa serve --open", "hisa serve --port 8765 --root benches"))
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0: any free port.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; 0: any free one.")
 @click.option("--root", "roots", multiple=True, type=_FOLDER, metavar="DIR", help=_ROOT)
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.pass_context
 def serve(ctx: click.Context, port: int, roots: tuple[Path, ...], opens: bool) -> None:
-    """Show runs live on a page: watch, pause, answer, and take a run's machine over.
+    """Serve a page to watch runs live, pause them, answer, and take over a run's machine.
 
-    Whoever has the printed address can use the page: a token in it keeps everybody else out, and
-    ends with the server. Ctrl-C ends the server; the runs go on.
+    Anybody who has the printed address can use the page: a token in it keeps everybody else out,
+    and expires with the server. Ctrl-C ends the server; the runs continue.
 
-    Exit status: 0 ended by Ctrl-C; 2 wrong usage, such as a port that is taken.
-    \f
-
-    Args:
-        ctx: the context of the command, with the settings.
-        port: the port; 0 for any free one.
-        roots: folders of runs or of benches.
-        opens: whether to open the page in the browser.
+    Exit status: 0 ended by Ctrl-C; 2 wrong usage, such as a port that is in use.
     """
     from hisa.machine.parts import install_command, list_missing
 
@@ -57,7 +50,7 @@ def serve(ctx: click.Context, port: int, roots: tuple[Path, ...], opens: bool) -
     if not any(root.is_dir() and any(root.iterdir()) for root in runs):
         say('no runs yet; start one: hisa run "TASK"', err=True)
     say(f"serving {url}")
-    say("Ctrl-C ends it; anybody who has the address can use it", err=True)
+    say("Ctrl-C ends it; anybody who has this address can use the page", err=True)
     if opens:
         click.launch(url)
     context = ServerContext(ctx.obj, runs, runs if roots else (Path("benches").absolute(),))
@@ -69,7 +62,7 @@ def _bound(port: int) -> socket.socket:
     try:
         return socket.create_server((_HOST, port))
     except OSError as error:
-        reason = f"port {port} of {_HOST} cannot be opened: {error.strerror}"
+        reason = f"cannot listen on port {port} of {_HOST}: {error.strerror}"
         raise UsageError(reason, fix="hisa serve --port 0") from error
 
 
@@ -77,7 +70,7 @@ async def _serve(app: Any, bound: socket.socket) -> None:
     import uvicorn
 
     def complain(record: logging.LogRecord) -> None:
-        say_error(logging.Formatter().format(record))  # escapes what a request could send
+        say_error(logging.Formatter().format(record))  # it may quote a request
 
     def end(number: int) -> None:
         library.disabled = True  # it would complain about streams that are cut off

@@ -1,4 +1,4 @@
-"""``hisa compile``: a program made of a run, stored after a second run came to the same end."""
+"""``hisa compile``: turns a run into a program, stored once a second run confirms it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["compile_program"]
     ),
 )
 @click.argument("run")
-@click.option("-o", "--out", metavar="NAME", help="Name of the program; by default the task's.")
+@click.option("-o", "--out", metavar="NAME", help="Name of the program (default: the task's).")
 @click.option("--env", metavar="KIND", help="The clean machine of the second run, as for hisa run.")
-@click.option("--yes", is_flag=True, help="Accept the effects as they were seen; do not ask.")
+@click.option("--yes", is_flag=True, help="Accept the observed effects without asking.")
 @click.pass_context
 def compile_program(
     ctx: click.Context,
@@ -34,20 +34,12 @@ def compile_program(
     env: str | None,
     yes: bool,
 ) -> None:
-    """Make a program of RUN, which `hisa replay` repeats without a model.
+    """Turn RUN into a program that `hisa replay` replays without a model.
 
-    The program says what each act was done to, in words that are found again on another screen,
-    and what it changed. It is stored only after a second run on a clean machine came to the same
-    end: by the task's check or, if it has none, by the changes of files and settings, which you are
-    shown and asked about. Effects of only one of the two runs are left out.
-    \f
-
-    Args:
-        ctx: the context of the command, with the file and the options of the settings.
-        run: the id of a run, or "latest".
-        out: the name of the program; None for one made of the task's id.
-        env: the environment of the second run; None for that of the settings.
-        yes: whether to accept the effects without a question.
+    The program describes the target of each action in words that can be found on another screen,
+    and what the action changed. It is stored only after a second run on a clean machine reached
+    the same end: by the task's check or, without one, by the changed files and settings, which are
+    shown for you to confirm. Effects that were seen in only one of the runs are left out.
     """
     from hisa.config import load
     from hisa.errors import UsageError
@@ -61,7 +53,7 @@ def compile_program(
     first = load_run(run, settings.run.folder)
     name = out or re.sub(r"[^a-z0-9]+", "-", first.manifest.task.id.lower()).strip("-")[:40]
     if not NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not a program name (a-z 0-9 _ -)", fix="-o save-a-note")
+        raise UsageError(f"{name!r} is not a program name", fix="-o save-a-note")
     place, part = Path("programs", name), Path("programs", f".{name}.part")
     if place.exists():
         raise UsageError(f"{place} already exists", fix=f"rm -r {place}, or -o NAME")
@@ -83,7 +75,7 @@ def _ask(lines: list[str]) -> bool:
     say("The task has no check. The second run changed these:")
     for line in lines:
         say(f"  {line}")
-    return click.confirm("Is this the result that you want, each time?", err=True)
+    return click.confirm("Should every replay change exactly these?", err=True)
 
 
 def _say_program(place: Path) -> None:

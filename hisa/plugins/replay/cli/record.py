@@ -1,4 +1,4 @@
-"""``hisa record``: a demonstration on a machine that a person takes over on the live page."""
+"""``hisa record``: records a person who does a task on a machine, on the live page."""
 
 from __future__ import annotations
 
@@ -27,20 +27,13 @@ __all__ = ["record"]
 @click.option("--open", "opens", is_flag=True, help="Open the page in the browser.")
 @click.pass_context
 def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
-    """Show a task once: what you do on a machine becomes a run, which `hisa compile` takes.
+    """Record yourself doing a task; the recording becomes a run, ready for `hisa compile`.
 
-    TASK is as for `hisa run`: a text that says what you are about to show, or a task file, whose
-    setup is done first. A machine starts and waits. On the page whose address is printed you take
-    it over, do the task, and give it back. That ends the recording.
+    TASK is as for `hisa run`: a text that says what you are going to show, or a task file, whose
+    setup is made first. A machine starts and waits. Open the printed address, take the machine
+    over, do the task, and give it back: that ends the recording.
 
-    Text that is typed into password fields is not logged. Ctrl-C keeps what was shown so far.
-    \f
-
-    Args:
-        ctx: the context of the command, with the file and the options of the settings.
-        task: the instruction, or the path of a task file.
-        env: the environment of the machine; None for that of the settings.
-        opens: whether to open the page in the browser.
+    Text typed into password fields is not recorded. Ctrl-C keeps what was recorded so far.
     """
     import hisa
     from hisa.cli.episode import exit_code, score_line
@@ -68,7 +61,7 @@ def record(ctx: click.Context, task: str, env: str | None, opens: bool) -> None:
 
 @contextmanager
 def _page(folder: Path, *, opens: bool) -> Iterator[None]:
-    """Serves the live page over a folder of runs during the block, and prints its address."""
+    """Serve the live page of a folder of runs within this context; its address is printed."""
     folder.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "hisa", "serve", "--root", str(folder)]
     server = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""``hisa replay``: repeats a program without a model."""
+"""``hisa replay``: replays a program without a model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def places_of(folder: Path) -> list[Path]:
 )
 @click.argument("name", required=False)
 @click.option("--env", metavar="KIND", help="As for hisa run.")
-@click.option("--repair", is_flag=True, help="Ask a model for a step that cannot be done.")
+@click.option("--repair", is_flag=True, help="Ask a model to repair a step that fails.")
 @click.option("--model", metavar="NAME", help="The model of --repair, as for hisa run.")
 @json_option
 @click.pass_context
@@ -42,24 +42,24 @@ def replay(
     model: str | None,
     as_json: bool,
 ) -> None:
-    """Repeat a program that `hisa compile` made of a run, without a model.
+    """Replay a program that `hisa compile` made, without asking a model.
 
-    NAME is a program in programs/, or the folder of one; without it, the programs are listed. Every
-    target is found again on the screen as it is now, and told from its look-alikes, before anything
-    is done to it. Typed text is read back, and what a step changed once must change again.
+    NAME is a program in programs/, or its folder; without NAME the programs are listed. Before
+    each action its target is found on the present screen and told apart from similar ones; typed
+    text is read back; and what a step changed in the run must change again.
 
     \b
     verified              the task's check says that it is done
     done unverified       all steps were done; no check says that the end is right
-    halted before effect  something is not as it was; nothing of that step was done
-    effect unknown        a step was done, and what it should change did not change
-    refused by policy     a rule forbids an act
+    halted before effect  something differs from the run; nothing of that step was done
+    effect unknown        a step was done, but what it should change did not change
+    refused by policy     a rule forbids an action
     machine failed        the machine does not answer
     stopped               by Ctrl-C
 
-    With --repair, a model is asked for a step that cannot be done, at most twice, and for nothing
-    else. The repaired program is shown as a difference and played once more on a fresh machine
-    without a model. It is kept if that is verified.
+    With --repair a model is asked for a step that fails, at most twice, and for nothing else. The
+    repair is shown as a diff, replayed once on a fresh machine without a model, and kept if that
+    replay is verified.
 
     Exit status: 0 verified; 1 any other; 3 the machine failed.
     \f
@@ -104,25 +104,25 @@ def replay(
 
 
 def _place_of(name: str) -> Path:
-    """The folder of a program; raises UsageError if there is none."""
+    """Returns the folder of a program; raises UsageError if there is none."""
     from hisa.errors import UsageError
 
     place = Path(name) if (Path(name) / "program.yaml").is_file() else _FOLDER / name
     if not (place / "program.yaml").is_file():
         known = ", ".join(known_place.name for known_place in places_of(_FOLDER)) or "none"
-        reason = f"no program {name!r}; those in {_FOLDER}: {known}"
+        reason = f"no program {name!r}; programs in {_FOLDER}: {known}"
         raise UsageError(reason, fix="hisa compile RUN")
     return place
 
 
 def _require_model(model: str) -> None:
-    """Refuse a model that follows rules, for `--repair`."""
+    """Refuse a rule-following model for `--repair`."""
     from hisa.errors import UsageError
     from hisa.models.announced_model import find_announced
 
     brought = find_announced(model)
     if brought is not None and brought.by_rules:
-        reason = f"--repair asks a model, but {model!r} follows rules"
+        reason = f"--repair needs a language model, and {model!r} follows rules"
         raise UsageError(reason, fix="--repair --model NAME")
 
 
@@ -137,4 +137,4 @@ def _say_list() -> None:
         risky = f"; risks: {', '.join(sorted(risks))}" if risks else ""
         say(f"{place.name}  {pluralise(len(program.steps), 'step')}  {words}{risky}")
     if not places:
-        say(f"no programs in {_FOLDER}; make a program of a run: hisa compile RUN", err=True)
+        say(f"no programs in {_FOLDER}; turn a run into one: hisa compile RUN", err=True)

@@ -1,4 +1,4 @@
-"""``hisa skill``: Agent Skills made of programs."""
+"""``hisa skill``: exports programs as Agent Skills."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ _PATH = click.Path(path_type=Path)
 
 @click.group(epilog=examples("hisa skill export save-a-note -o skills"))
 def skill() -> None:
-    """Agent Skills: folders with a SKILL.md that any agent can read."""
+    """Export programs as Agent Skills: folders with a SKILL.md that any agent can read."""
 
 
 @skill.command("export", epilog=examples("hisa skill export save-a-note -o skills"))
 @click.argument("name")
-@click.option("-o", "--out", required=True, type=_PATH, metavar="DIR", help="Where to put it.")
+@click.option(
+    "-o", "--out", required=True, type=_PATH, metavar="DIR", help="Folder to put the skill in."
+)
 def export_one(name: str, out: Path) -> None:
-    """Write program NAME as a skill: a text for any agent, and a script that replays the program.
+    """Export program NAME as a skill: a text for any agent, and a script that replays it.
 
-    Secrets stay names. If a text looks like a credential, nothing is written.
+    Secrets are written as names only. If a text looks like a credential, nothing is written.
     """
     from hisa.plugins.replay.program_records import read_program
     from hisa.plugins.replay.skill_export import export_program

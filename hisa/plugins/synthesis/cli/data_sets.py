@@ -1,4 +1,4 @@
-"""``hisa data``: collects, grades and compresses runs; measures and exports their steps."""
+"""``hisa data``: collects, grades and compresses runs; evaluates and exports their steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DRAWS = click.Choice(("reward", "all", "complete"))
 
 @click.group()
 def data() -> None:
-    """Collect runs of tasks, grade and compress them, and turn their steps into training data.
+    """Collect, grade and compress runs, and export their steps as training data.
 
     Each step with a thought is a sample: its picture, visible elements, thought and action. Steps
     that replay as one ("hisa data compress") are merged. Steps that hold a secret or contradict
@@ -46,12 +46,16 @@ def data() -> None:
 @click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=Path)
 @click.option("-o", "out", required=True, metavar="ROWS", type=Path)
 @click.option("--licence", required=True, metavar="NAME", help="Licence of the tasks: CC-BY-4.0, …")
-@click.option("--objective", "only", multiple=True, type=_STEPS, help="May be repeated (all).")
-@click.option("--sample", "draw", type=_DRAWS, help="Draw runs by DIR/grades.jsonl (each once).")
-@click.option("--judge", default="rules", metavar="NAME", help="Judge whose grades count (rules).")
-@click.option("--seed", type=int, default=0, help="Seed of the draw (0).")
+@click.option("--objective", "only", multiple=True, type=_STEPS, help="Repeatable (default: all).")
+@click.option(
+    "--sample", "draw", type=_DRAWS, help="Sample runs by DIR/grades.jsonl (default: each once)."
+)
+@click.option(
+    "--judge", default="rules", metavar="NAME", help="Use the grades of this judge (rules)."
+)
+@click.option("--seed", type=int, default=0, help="Seed of the sampling (0).")
 def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **options: Any) -> None:
-    """Write ROWS/train.parquet, with licence and provenance in each row.
+    """Write the samples to ROWS/train.parquet, each row with its licence and provenance.
 
     \b
     hisa data export collected -o rows --licence MIT --objective planning --objective action
@@ -75,16 +79,15 @@ def export(folders: tuple[Path, ...], out: Path, only: tuple[str, ...], **option
 
 @data.command("eval")
 @_FOLDER
-@click.option("--model", metavar="NAME", required=True, help="The model that predicts the steps.")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Steps to draw (all).")
+@click.option("--model", metavar="NAME", required=True, help="Predicts the next steps.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Draw N steps (default: all).")
 @click.pass_context
 def evaluate(ctx: click.Context, /, folder: Path, model: str, limit: int | None) -> None:
-    """Ask a model to predict the steps of the runs in DIR, and score its predictions.
+    """Ask a model for the steps of the runs in DIR, and score them: right type, fully right.
 
-    It prints how many are of the right type, and how many are entirely right. The model gets each
-    step as it is exported (planning), and the format of an answer. Its replies go to
-    DIR/predictions-MODEL.jsonl; if stopped, the same command continues. A point is right inside the
-    box of the element, or without a box within 14% of the picture's width.
+    The model gets each step as exported (planning), and the form of an answer. Its replies go to
+    DIR/predictions-MODEL.jsonl; the same command continues where it stopped. A point is right
+    inside the element's box or, without a box, within 14% of the picture's width.
 
     \b
     hisa data eval collected --model gguf:coder-0.5b --limit 20
@@ -120,29 +123,22 @@ _PLACE = click.Path(path_type=Path)
 
 @data.command()
 @click.argument("folder", metavar="DIR", type=_PLACE)
-@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Where to write (DIR itself).")
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Compress at most N runs now.")
+@click.option("-o", "--out", metavar="DIR", type=_PLACE, help="Output folder (default: DIR).")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Most runs in this call.")
 def compress(folder: Path, out: Path | None, limit: int | None) -> int:
-    """Merge actions that need no look between them into sequences, for the runs in DIR.
+    """Merge actions that need no look in between into sequences, for the runs in DIR.
 
-    DIR is a bench, a folder of runs, or a collection of "hisa data collect". Two actions are merged
-    if the first changes little on the screen and does not change the target of the second. The
-    compressed run is then replayed on a fresh machine, and all places of a sequence are found on
-    the look before it. A sequence that does not end in the same state is marked, and not learned
-    from.
-    Runs go to compressed.jsonl one by one; if stopped, the same command continues.
+    DIR is a bench, a folder of runs, or the output of "hisa data collect". Two actions are merged
+    if the first changes little on the screen and nothing of the second's target. The compressed
+    run is then replayed on a fresh machine, with all places of a sequence found on the look before
+    it; a run that does not end in the same state is marked and not learned from. Runs are written
+    to compressed.jsonl one by one; the same command continues where it stopped.
 
     \b
     hisa data compress collected
     hisa data compress benches/miniwob -o sequences
 
-    Exit status: 0 all begun runs are done; 1 stopped; 3 a machine broke, its run is left.
-    \f
-
-    Args:
-        folder: of the runs.
-        out: folder to write to; None: ``folder``.
-        limit: most runs of this call; None: all.
+    Exit status: 0 all are done; 1 stopped; 3 a machine broke, and its run is still to do.
     """
     from hisa.errors import UsageError
     from hisa.plugins.synthesis.data.compression import CompressedRun, compress_all, summary
@@ -151,7 +147,7 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
 
     trajectories, unusable = read_trajectories([folder])
     if not trajectories:
-        raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'empty'}")
+        raise UsageError(f"{folder}: no finished run: {dict(unusable) or 'the folder is empty'}")
     out = out or folder
     out.mkdir(parents=True, exist_ok=True)
     runs: list[CompressedRun] = []
@@ -165,7 +161,7 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
         return await compress_all(left, runs, out, say_error) > 0
 
     if (broken := run_alone(work, out / ".compress.lock")) is None:
-        say_error("stopped: the run in progress is lost; the same command continues")
+        say_error("stopped: unfinished work is lost; the same command continues")
     for name, number in (summary(runs) | {"left": len(trajectories) - len(runs)}).items():
         counts = number.items() if isinstance(number, dict) else ()
         words = ", ".join(f"{count} × {key}" for key, count in counts) or number or 0
@@ -178,14 +174,14 @@ def compress(folder: Path, out: Path | None, limit: int | None) -> int:
 @click.option("--from", "sources", multiple=True, type=Path, metavar="DIR", help="Runs or benches.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Most new grades.")
 @click.option("--unproved", is_flag=True, help="Also keep runs that were cut off.")
-@click.option("--judge", metavar="MODEL", help="Model that grades the runs (rules).")
+@click.option("--judge", metavar="MODEL", help="Grades the runs; without one, rules do.")
 @click.pass_context
 def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
     """Collect finished runs, and grade them from 1 to 5.
 
-    Without --from, the runs already in DIR are graded. A grade says how complete and coherent a run
-    is; the judge does not see the run's score. Goals of "hisa synth write --model" have no check:
-    with --unproved, their runs are kept even if they were cut off.
+    Without --from, the runs already in DIR are graded. A grade says how complete and coherent a
+    run is; the judge does not see the run's score. Goals of "hisa synth write --model" have no
+    check: with --unproved their runs are kept even if they were cut off.
 
     \b
     hisa --set models.state.model=offline bench run own:pads/tasks --model reference --out pads/run
@@ -193,8 +189,8 @@ def collect(ctx: click.Context, /, out: Path, **options: Any) -> int:
     hisa data collect --from benches/goals --unproved -o collected --judge gpt-5
     hisa data collect -o collected --judge gguf:coder-1.5b --limit 5
 
-    If stopped, the same command continues. DIR gets runs.jsonl, grades.jsonl, and calls.jsonl (the
-    judge's turns).
+    The same command continues where it stopped. DIR gets runs.jsonl, grades.jsonl, and
+    calls.jsonl (the judge's model calls).
 
     Exit status: 0 all are graded; 1 stopped; 2 wrong usage; 3 some runs or grades are missing.
     """

@@ -1,4 +1,4 @@
-"""``hisa explore``: tries what an application offers, and records what each act changed."""
+"""``hisa explore``: explores an application and records what each action changes."""
 
 from __future__ import annotations
 
@@ -28,16 +28,14 @@ _SECONDS = 10.0
     type=click.IntRange(1, 64),
     help="Desktops at once; each takes about one processor.",
 )
-@click.option(
-    "--transitions", type=click.IntRange(1), help="End after N new transitions.", metavar="N"
-)
+@click.option("--transitions", type=click.IntRange(1), help="End after this many new ones.")
 @click.option(
     "-o",
     "--out",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Where to write; an exploration there is continued.",
+    help="Output folder; continues an exploration in it.",
 )
 @click.pass_context
 def explore(
@@ -49,15 +47,15 @@ def explore(
     transitions: int | None,
     out: Path,
 ) -> int:
-    """Try what an application offers, and record what each act changed.
+    """Explore an application and record what each action changes.
 
-    APP is mousepad, calc, writer or files. FILE is a subject of your own (subject.yaml): an
-    application, or a browser with a page. A private desktop reaches no network beyond itself.
+    APP is mousepad, calc, writer or files; FILE is a subject of your own (subject.yaml): an
+    application, or a browser with a page. The private desktops have no network.
 
-    Every act gives a triple: the state before, the act and the state after, with the changes of
-    elements, files and settings. The acts tried least come first; it ends when nothing is left.
-    Dangerous controls (quit, print, send, help) are left alone. Ctrl-C ends it at any time; the
-    same command continues from there.
+    Every action becomes a triple: the state before, the action, and the state after, with the
+    changed elements, files and settings. The least tried actions come first; exploring ends when
+    none is left. Dangerous controls (quit, print, send, help) are left alone. Ctrl-C stops at any
+    time; the same command continues.
 
     \b
     hisa explore mousepad --minutes 10 -o pads
@@ -99,7 +97,7 @@ def explore(
 
 
 async def _explore(session: Session, workers: int) -> None:
-    """Explores, and prints a line of progress on standard error every `_SECONDS`."""
+    """Explore, with a line of progress on standard error every `_SECONDS`."""
     import asyncio
 
     work = asyncio.create_task(session.explore(workers))

@@ -1,4 +1,4 @@
-"""``hisa synth``: makes tasks from what was explored, and proves them."""
+"""``hisa synth``: generates tasks from an exploration."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["Queue", "prove", "say_sums", "show", "synth", "with_model", "write"]
 
 @click.group()
 def synth() -> None:
-    """Make tasks from what was explored, and prove them by doing them.
+    """Generate tasks from an exploration, and prove each by executing it.
 
-    The changes of an act become a check, and the act becomes an instruction. A candidate is a task
-    only once it was executed: its check fails at the start, passes at the end, fails after undoing,
-    fails for near misses, and passes for another right way.
+    Each change that an action made becomes a check, and each action an instruction. A candidate
+    becomes a task only after it was executed: its check fails at the start, passes at the end,
+    fails after undoing, fails for near misses, and passes for another correct way.
 
     \b
     hisa explore mousepad --minutes 10 -o pads
@@ -43,7 +43,7 @@ def synth() -> None:
 @synth.command()
 @click.argument("folder", metavar="DIR", type=Path)
 def show(folder: Path) -> None:
-    """Print the contents of DIR: counts, first screens, and each candidate.
+    """Print what DIR holds: totals, first screens, and each task with its check and proof.
 
     For each candidate it prints the pictures, instruction, check, reference and proof, or why it
     was refused.
@@ -75,36 +75,29 @@ _EXAMPLES = examples(
 
 @synth.command("write", epilog=_EXAMPLES)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--model", metavar="NAME", help="Model that writes broader goals (rules).")
+@click.option("--model", metavar="NAME", help="Writes broader goals (default: rules write).")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Most new instructions.")
 @click.option(
     "--references",
     type=click.IntRange(0, 10_000),
     default=0,
     metavar="N",
-    help="N each of the paper's two references: tasks that a model invents from first screens (0).",
+    help="N for each of the paper's two references: tasks a model invents on first screens (0).",
 )
-@click.option("--seed", type=int, default=0, help="Seed of the drawn examples (0).")
+@click.option("--seed", type=int, default=0, help="Seed for drawing examples (0).")
 @click.pass_context
 def write(ctx: click.Context, /, folder: Path, model: str | None, **options: Any) -> None:
-    """Write instructions for the exploration in DIR, and make candidates for tasks.
+    """Write instructions and checks for the exploration in DIR: candidates for tasks.
 
-    For each distinct effect, rules write an instruction from the acts and the screens. A check is
-    made separately, from the files and settings that changed: neither is made from the other. A
+    For each distinct effect, rules write an instruction from the actions and the screens.
+    Independently, a check is made from the changed files and settings: neither sees the other. A
     candidate is not a task yet; "hisa synth prove" executes it.
 
-    --model asks a model for a broader task that has the act as one of its steps. Such a goal has no
+    With --model, a model writes a broader task that each action is a step of. Such a goal has no
     check and is never proved: it goes to DIR/goals/ID, for "hisa bench run own:DIR/goals".
 
     DIR gets instructions.jsonl, candidates.jsonl, refused.jsonl and goals_refused.jsonl (what was
-    refused, and why), and calls.jsonl (the model's turns).
-    \f
-
-    Args:
-        ctx: of the command; its object is the settings.
-        folder: of the exploration.
-        model: name of the model that writes goals and references; None: rules write.
-        options: fields of `Wish`.
+    refused, and why), and calls.jsonl (the model calls).
     """
     from hisa.plugins.synthesis.task_writing import Wish, write_all
 
@@ -113,7 +106,7 @@ def write(ctx: click.Context, /, folder: Path, model: str | None, **options: Any
 
 
 def with_model(settings: Settings, model: str) -> Settings:
-    """Returns the settings with this model for the planner."""
+    """Returns the settings with another model for the planner."""
     own = settings.models.planner.model_copy(update={"model": model})
     models = settings.models.model_copy(update={"planner": own})
     return settings.model_copy(update={"models": models})
@@ -141,22 +134,22 @@ def _say(written: WritingResult, folder: Path) -> None:
 @click.option(
     "--workers", type=click.IntRange(1), default=1, metavar="N", help="Desktops at once (1)."
 )
-@click.option("--limit", type=click.IntRange(1), metavar="N", help="Prove at most N now.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Most candidates in this call.")
 @click.pass_context
 def prove(ctx: click.Context, /, folder: Path, **options: Any) -> int:
-    """Prove the candidates of DIR by doing them, on desktops without a network.
+    """Prove the candidates in DIR by executing them on desktops without a network.
 
-    A candidate is proved if its check fails at the start, passes at the end, fails once that is
-    undone, fails for three near misses, passes on a fresh desktop, and passes for another right
-    way. If the acts do not lead to the end, "hisa synth write" then writes the next longer way.
-    Proofs go to DIR/proofs.jsonl one by one, tasks to DIR/tasks/ID. If stopped, the same command
-    continues; it tries a candidate again if its desktop broke.
+    A candidate is proved if its check fails at the start, passes at the end, fails after undoing,
+    fails for three near misses, passes on a fresh desktop, and passes for another correct way. If
+    its actions lead elsewhere, the next "hisa synth write" writes the next longer way. Proofs are
+    written to DIR/proofs.jsonl one by one, tasks to DIR/tasks/ID. The same command continues where
+    it stopped, and retries candidates whose desktop broke.
 
     \b
     hisa synth prove pads
     hisa synth prove pads --workers 2
 
-    Exit status: 0 all begun are proved or refused; 1 stopped; 3 desktops broke, some are left.
+    Exit status: 0 all are proved or refused; 1 stopped; 3 desktops broke, some are still to do.
     """
     from hisa.plugins.synthesis.exploration import Exploration, run_alone
 
@@ -173,16 +166,17 @@ def prove(ctx: click.Context, /, folder: Path, **options: Any) -> int:
         return queue.left > 0
 
     if (left := run_alone(work, folder / ".prove.lock")) is None:
-        say_error("stopped: the proof in progress is lost; the same command continues")
+        say_error("stopped: unfinished work is lost; the same command continues")
     say_sums(queue.proofs, queue.count)
     say(f"tasks: {folder / 'tasks'}; hisa synth show {folder}")
     return {None: 1, True: 3, False: 0}[left]
 
 
 class Queue:
-    """The candidates of an exploration, lasting effects first, and its proofs: ``proofs.jsonl``.
+    """The candidates of an exploration, lasting effects first, and its proofs.
 
-    Raises: UsageError if there are no candidates, or a file is damaged.
+    Raises:
+        UsageError: there are no candidates, or a file is damaged.
     """
 
     def __init__(
@@ -200,13 +194,17 @@ class Queue:
         self._waiting = [candidate for candidate, proof in shown if proof is None]
         self._waiting.sort(key=lambda candidate: not candidate.changes)
         self.left = 0
-        """Number of candidates whose desktops broke, left for another call."""
+        """How many candidates are left for another call because their desktop broke."""
 
     async def run(self, *, workers: int = 1, limit: int | None = None) -> None:
-        """Proves the waiting candidates in order; each proof is written before it is announced.
+        """Prove the waiting candidates in order; each proof is stored before it is printed.
 
-        ``workers`` are desktops at once; at most ``limit`` candidates are begun. Raises:
-        UsageError if the subject cannot be set up here.
+        Args:
+            workers: desktops at once.
+            limit: most candidates to start; None: all.
+
+        Raises:
+            UsageError: the subject cannot be set up here.
         """
         from hisa.machine.storage import AppendOnlyFile
 
@@ -219,7 +217,7 @@ class Queue:
                 candidate = waiting.popleft()
                 outcome = await self._prove(candidate, file)
                 words = safe_line(candidate.instruction, 70)
-                say_error(f"{outcome}: {words}; {len(waiting)} left")
+                say_error(f"{outcome}: {words}; {len(waiting)} waiting")
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -231,7 +229,7 @@ class Queue:
             file.close()
 
     async def _prove(self, candidate: Candidate, file: AppendOnlyFile) -> str:
-        """Proves one candidate and stores the proof; returns the outcome in words."""
+        """Prove one candidate and store the proof; returns the outcome in words."""
         from hisa.plugins.synthesis.exploration import append_record
         from hisa.plugins.synthesis.prover import prove
         from hisa.plugins.synthesis.task_files import write_task
@@ -240,8 +238,8 @@ class Queue:
             proof = await prove(candidate, self._exploration, self._machine, self._tasks)
         except EnvironmentFailed as error:
             self.left += 1
-            return f"not proved, since a desktop broke ({str(error)[:500]}); try again"
-        if proof.proved:  # if stopped before the proof is stored, it is proved and replaced again
+            return f"left for later, because a desktop broke ({str(error)[:500]})"
+        if proof.proved:  # a stop between the two proves it again, and replaces the task
             proved_candidate = proof.completed or candidate
             write_task(self._folder / "tasks", self._exploration, proved_candidate, proof)
         append_record(file, proof)
@@ -251,7 +249,7 @@ class Queue:
 
 
 def say_sums(proofs: Sequence[Proof], candidates: int) -> None:
-    """Prints how many are proved, how many are refused and why, and how many mutants are killed."""
+    """Print how many are proved and refused, by reason, and how many mutants the check caught."""
     tried, mutants = len(proofs), [mutant for proof in proofs for mutant in proof.mutants]
     say(f"{sum(proof.proved for proof in proofs)} of {tried} proved")
     for reason, count in Counter(
@@ -261,4 +259,4 @@ def say_sums(proofs: Sequence[Proof], candidates: int) -> None:
     if tried < candidates:
         say(f"  {candidates - tried} of {candidates} not tried yet")
     killed = sum(mutant.killed for mutant in mutants)
-    say(f"the check failed on {killed} of {len(mutants)} mutants, as it must")
+    say(f"the first check caught {killed} of {len(mutants)} mutants")

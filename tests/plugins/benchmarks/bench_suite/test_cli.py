@@ -118,7 +118,7 @@ def test_ctrl_c_stops_the_runs_and_the_same_command_goes_on(tmp_path: Path) -> N
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 1, errors
-    assert "go on with the same command" in output
+    assert "resume with the same command" in output
     assert "Traceback" not in errors
     lost = [row for row in lines(out) if row["type"] == "lost"]
     assert lost

@@ -131,7 +131,7 @@ def test_a_machine_that_cannot_be_reverted_gives_up_without_a_score(tmp_path: Pa
     [
         ("", ("--env", "guest=a"), "environment.remote.revert"),
         ("x", ("--env", "guest=a", "--workers", "2"), "2 workers and 1 guest"),
-        ("x", ("--env", "guest=a,b", "--workers", "2", "--ray", "h:1"), "locks of one machine"),
+        ("x", ("--env", "guest=a,b", "--workers", "2", "--ray", "h:1"), "locked on one machine"),
         ("{nmae}", ("--env", "guest=a"), "unknown placeholder {nmae}"),
     ],
 )
