@@ -206,7 +206,12 @@ def report_command(settings: RunSettings, run_id: str, output: Path | None, show
     help="jsonl: one model call per line; for others see above.",
 )
 @click.option("--min-score", type=float, help="Only runs with a score of at least this.")
-@click.option("--whole", is_flag=True, help="Only answered calls with nothing redacted or cut.")
+@click.option(
+    "--whole",
+    "complete_only",
+    is_flag=True,
+    help="Only answered calls with nothing redacted or cut.",
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File, or results folder.")
 @pass_sections("run")
 def export_command(

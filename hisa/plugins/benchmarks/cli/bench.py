@@ -196,7 +196,7 @@ def _plan(
                 f"{words}: each repeat starts with an empty store", fix="omit patterns.path"
             )
         _must_be_thrown_away(settings.environment, settings.run)
-        _must_be_enough(settings.environment, options)
+        _require_guests(settings.environment, options)
         trees[variant] = settings.model_dump(mode="json")
     return Plan(
         suite=suite.name,
