@@ -2,7 +2,8 @@
 
     python scripts/house.py [FOLDER] [--long]
 
-At most 50 functions may be longer than 40 lines, docstrings not counted; ``--long`` prints them, the longest first.
+At most 50 functions may be longer than 40 lines, without their docstrings; ``--long`` prints
+them, the longest first.
 Two files of the package must not share a name, but for those that every room has (``base.py``).
 A docstring says what a function does, as an imperative or in the third person; "What is read",
 "How many came" and "… comes back" leave the reader to find the verb.

@@ -21,7 +21,7 @@ __all__ = ["read_task", "run"]
 
 _FETCH = "Copy this file, folder or pattern from the machine into the run folder; repeatable."
 _SEQUENCE = "Let the planner decide up to K actions per look (1 to 5; default 1)."
-_SHARE = "Show this folder in a private desktop at ~/shared/NAME; read-only without :rw."
+_SHARE = "Mount this folder in a private desktop at ~/shared/NAME; read-only without :rw."
 _DRY = "Do nothing: look, plan, print what would be done and the policy's verdict, and end."
 _REUSE = "Replay a stored program that fits the task, and ask the model only after it ends."
 _ATTEMPTS = "Run it N times (at most 8), each on its own machine, and take the best."
