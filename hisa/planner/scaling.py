@@ -157,7 +157,7 @@ def open_scaling(
 
 
 def _explain_sameness(model: ModelSettings, profile: Profile) -> tuple[str, str] | None:
-    """Returns why all samples would be alike, and what mends it; None where they vary."""
+    """Returns why all samples would be alike, and what fixes it; None where they vary."""
     if profile.reads_elements:
         return f"{profile.name} always answers the same", "give --model"
     if model.temperature == 0 and profile.temperature:
