@@ -21,7 +21,8 @@ def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
     """Use the prompts of the user's folder, if there is one; yields the hash of each file.
 
     Raises:
-        ConfigError: the folder or a file in it cannot be used, or an agent may have written it.
+        ConfigError: the folder or a file in it cannot be used, or an agent may have written it
+            and it is not trusted.
     """
     folder = settings.folder
     if folder is not None and written_by_agents(folder.expanduser()):
@@ -40,7 +41,7 @@ def write_prompts(hashes: Mapping[str, str], log: RunLog, emit: Emit) -> None:
 
     Args:
         hashes: the hash of each file by name.
-        log: its manifest gets the hashes, and has those from before the run was resumed.
+        log: its manifest gets the hashes, and has the earlier ones of a resumed run.
         emit: takes the note.
     """
     before = log.manifest.prompts
