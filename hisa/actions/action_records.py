@@ -228,7 +228,7 @@ def kinds(actions: Iterable[Action]) -> list[str]:
 
 
 def _kind(part: Sequence[str]) -> str:
-    """Returns the last action made while a key or button is held, else the kind of holding."""
+    """Returns the kind of the last action while a key or button is held, else of the holding."""
     acts = [kind for kind in part if not kind.endswith(("_down", "_up"))]
     held = {"mouse_up": "drag", "key_up": "hotkey"}.get(part[-1], part[-1])
     return held if not acts or acts[-1] == "move" else acts[-1]

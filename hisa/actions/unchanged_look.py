@@ -24,7 +24,7 @@ from hisa.screen.similarity import is_same_drawing
 __all__ = ["REACTION_SECONDS", "arrival", "lit_boxes", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
-"""Time for a window to react to the arriving pointer; the same as in HiSA's own guest."""
+"""Seconds for a window to react to the arriving pointer; the same as in HiSA's own guest."""
 _RING = 6
 """Image pixels around an element that may be highlighted with it: a focus ring, a shadow."""
 _BORDER = 3

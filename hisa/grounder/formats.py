@@ -112,8 +112,8 @@ class PixelFormat:
     Args:
         name: the format's name in the setting.
         syntax: how the model writes a point.
-        min_pixels: smallest area that the server accepts, as usually configured.
-        max_pixels: largest area that the server accepts, as usually configured.
+        min_pixels: smallest area to which the server resizes, as usually configured.
+        max_pixels: largest area to which the server resizes, as usually configured.
         words: the wording that the family was trained with; None: the element locator's.
     """
 

@@ -33,7 +33,7 @@ READ = "read text"
 SHOWS_TEXT = frozenset({"label", "static", "heading", "paragraph", READ, "section", "caption"})
 """Roles of elements that only show text."""
 UNCHECKED = "unchecked"
-"""The state of a check box that is drawn empty; without "checked" either, it is not known."""
+"""The state of a check box that is drawn empty; one with neither state was not recognised."""
 ARROW_WORDS = {"up": ("increase", "plus"), "down": ("decrease", "minus")}
 """Other words for the arrows of a spin button."""
 

@@ -42,7 +42,7 @@ class Part:
     """An optional part.
 
     It is a script for the system's package manager, or Python packages: those of an extra of HiSA,
-    and perhaps one that is installed without its own dependencies.
+    and perhaps one that is installed without dependencies.
     """
 
     summary: str

@@ -133,7 +133,7 @@ def state_text(
 
 
 def _undrawn(observation: Observation) -> str:
-    """Returns a notice of what exists but is not drawn yet; empty if everything is drawn."""
+    """Returns a notice of windows and controls that are not drawn yet; empty if all are."""
     names = ", ".join(map(_short, observation.undrawn[:_MAX_UNDRAWN]))
     return f"Not drawn yet: {names}. Wait before you judge or use it." if names else ""
 

@@ -31,9 +31,10 @@ def bubbles(observation: Observation) -> Mapping[str, BoundingBox]:
 
 
 def in_front(observation: Observation) -> Callable[[str], bool]:
-    """Returns a function: whether the window with a title has the focus, or is a bubble over it.
+    """Returns a function that tests whether a window is in front, by its title.
 
-    The empty title is in front too: an element without a window is an open menu or list.
+    In front are the focused window, the bubbles over it, and the empty title: an element without a
+    window is an open menu or list.
     """
     if observation.active is None:
         return lambda window: True

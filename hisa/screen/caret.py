@@ -1,4 +1,4 @@
-"""The size of a text caret, which blinks while nothing else happens.
+"""The size of a text caret, which blinks even on an idle screen.
 
 The guest imports nothing from HiSA and has separate limits for the time until a screen settles.
 """

@@ -1,4 +1,4 @@
-"""An enlarged part of a picture: which one to show, and the way back from a point on it."""
+"""Chooses and enlarges a part of a picture, and converts points on it back."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def _find_topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | 
     hits = hits or [n for n in numbers if _takes_hits(elements[n])]
     if not hits:
         return numbers[-1] if numbers else None
-    if elements[hits[-1]].parent is None:  # without parents, the order says nothing
+    if elements[hits[-1]].parent is None:  # without parents, the order has no meaning
         return min(hits, key=lambda n: elements[n].box.area)
     top = hits[-1]
     if elements[top].role in _OPAQUE:  # its parts always follow it in the tree

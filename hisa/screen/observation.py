@@ -276,12 +276,12 @@ class UnderPointer:
 class Observation:
     """One look at the desktop.
 
-    ``screenshot`` is what models see (image space, within 1280x720 unless configured otherwise);
-    ``screen`` is the desktop's size in physical pixels. ``elements`` is None if the machine was
-    not asked for them or cannot report them, and an empty tuple if there are none. With
-    ``complete`` False some are missing: an element outside the list may still be on the screen.
-    ``undrawn`` names windows and controls that exist but are not painted yet, although the look
-    waited for them. With ``windows_known`` False the machine cannot list its windows, and
+    ``screenshot`` is the picture for models (image space, at most 1280x720 unless configured
+    otherwise). ``screen`` is the desktop's size in physical pixels. ``elements`` is None if the
+    machine was not asked for them or cannot report them, and an empty tuple if there are none.
+    With ``complete`` False some are missing: an element outside the list may still be on the
+    screen. ``undrawn`` names windows and controls that exist but are not painted yet, although the
+    look waited for them. With ``windows_known`` False the machine cannot list its windows, and
     ``windows`` is empty. ``under_pointer`` is set if the machine reports it. ``everywhere`` has
     visible and invisible elements, if both were requested (`hisa.environments.absence`).
     Windows that have boxes are ordered from the lowest to the highest; the active one need not be

@@ -1,4 +1,4 @@
-"""Words that people use for kinds of elements, and the accessibility roles they stand for."""
+"""Maps the words that people use for kinds of elements to accessibility roles."""
 
 from __future__ import annotations
 

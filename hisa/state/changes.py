@@ -1,4 +1,4 @@
-"""Describes what changed on the screen: windows, values, new and missing elements, the focus."""
+"""Describes the changes on the screen: windows, values, new and missing elements, the focus."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ class _Opening:
             memory=self._parts.memory or self._memory(models["state"]),
             written=WrittenFiles(environment).since,
             profile=_state_profile(self._settings, models),
-            again=lambda: environment.observe(elements=self._elements),  # the wrapped machine
+            again=lambda: environment.observe(elements=self._elements),  # a new look each time
         )
         state.restore(self._parts.events)
         return state

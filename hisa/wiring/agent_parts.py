@@ -191,7 +191,7 @@ def chosen_settings(
 
 
 def _memory(name: str) -> dict[str, Any]:
-    """Returns the settings of the pattern database that a name stands for."""
+    """Returns the settings of the pattern database with a name: off, a URL or a folder."""
     if name == "off":
         return {"enabled": False}
     if "://" in name:

@@ -199,7 +199,7 @@ def open_grounder(
         emit: takes the grounder's events.
         seer: profile of the model that points or picks.
         planner: profile of the planner's model.
-        points: whether the planner's calls hold pixels of the picture.
+        points: whether the planner's calls have coordinates in pixels of the picture.
         events: events of a resumed run so far.
 
     Raises:

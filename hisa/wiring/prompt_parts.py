@@ -21,8 +21,7 @@ def open_prompts(settings: PromptSettings) -> Iterator[Mapping[str, str]]:
     """Use the prompts of the user's folder, if there is one; yields the hash of each file.
 
     Raises:
-        ConfigError: the folder or a file in it cannot be used, or an agent may have written it
-            and it is not trusted.
+        ConfigError: the folder or a file in it cannot be used, or an agent may have written it.
     """
     folder = settings.folder
     if folder is not None and written_by_agents(folder.expanduser()):
