@@ -1,8 +1,8 @@
-"""The closed set of GUI actions, PyAutoGUI source to and from them, and JSON from them.
+"""The closed set of GUI actions, with conversion from and to PyAutoGUI source and to JSON.
 
-Model output is data: source is read with `ast` into these records and nothing else; what goes to a
-guest is source or JSON regenerated from the records. The planner's replies are parsed here, tools
-and the policy read the records, environments send them on. Start with `action_records.py`, then
+Model output is data: source is read with `ast` into these records and nothing else. A guest gets
+source or JSON that is regenerated from the records. The planner's replies are parsed here, tools
+and the policy read the records, and environments send them on. Start with `action_records.py`, then
 `source.py` (`parse` and `to_source`) and `calls.py`, the planner's call.
 """
 

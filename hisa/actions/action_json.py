@@ -1,4 +1,4 @@
-"""Actions to JSON: what travels to HiSA's own guest, which reads and checks it itself."""
+"""Converts actions to JSON for HiSA's own guest, which reads and checks it itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["to_json"]
 
 
 def to_json(actions: Iterable[Action]) -> list[dict[str, Any]]:
-    """One object an action, with its fields. Points are whole screen pixels.
+    """Returns one object per action, with its fields. Points are whole screen pixels.
 
     Raises:
         ValueError: a slot is not filled, or a point is not in screen space.

@@ -1,4 +1,4 @@
-"""The closed set of GUI actions, as frozen records, and what of them counts as one."""
+"""The closed set of GUI actions, as frozen records, and their division into parts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Button = Literal["left", "middle", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place still to be found: 1 is X_COORD, Y_COORD; 2 is X_COORD_2, Y_COORD_2."""
+    """A place still to be grounded: 1 is X_COORD, Y_COORD; 2 is X_COORD_2, Y_COORD_2."""
 
     index: Literal[1, 2]
 
@@ -64,7 +64,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Drag:
-    """Hold ``button`` from where the pointer is (or from ``start``) to ``to``."""
+    """Hold ``button`` and move from ``start`` (None: the pointer's position) to ``to``."""
 
     to: Target
     start: Target | None = None
@@ -168,7 +168,7 @@ Action = (
 
 
 def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
-    """Actions in the shortest parts after which no key or button is held."""
+    """Split actions into the shortest parts after which no key or button is held."""
     parts: list[tuple[Action, ...]] = [()]
     held = 0
     for action in actions:
@@ -181,10 +181,10 @@ def split(actions: Iterable[Action]) -> list[tuple[Action, ...]]:
 
 
 def presses(actions: Sequence[Action]) -> list[tuple[Action, ...]]:
-    """Actions in parts that begin with a press and go on to the next one; the first may lack one.
+    """Split actions into parts that each begin with a press, except perhaps the first.
 
-    Pauses and moves before a press are the end of the part before it, so that what comes up
-    meanwhile is seen. While a button is held down there is no next press.
+    Pauses and moves before a press belong to the part before it, so that anything that appears
+    meanwhile is seen. While a button is held down, no new part begins.
     """
     parts: list[tuple[Action, ...]] = [()]
     buttons = 0
@@ -201,7 +201,7 @@ def _does(action: Action) -> bool:
 
 
 def _presses(action: Action) -> bool:
-    """Whether it presses what lies at its place, or what has the focus."""
+    """Whether an action presses the element at its place or the focused one."""
     match action:
         case Click() | Drag() | MouseDown():
             return True
@@ -215,17 +215,20 @@ def _presses(action: Action) -> bool:
 
 
 _PRESSING = frozenset({"enter", "num_enter", "space"})
-"""Keys that press what has the focus, or what a dialog offers first."""
+"""Keys that press the focused element or a dialog's default button."""
 
 
 def kinds(actions: Iterable[Action]) -> list[str]:
-    """The kind of each part: as in OS-Catalyst (B.2) a double click or a drag is one; no pauses."""
+    """Returns the kind of each part without pauses; a double click or a drag is one part.
+
+    This is the counting of OS-Catalyst (B.2).
+    """
     parts = ([action.kind for action in part if action.kind != "sleep"] for part in split(actions))
     return [_kind(part) for part in parts if part]
 
 
 def _kind(part: Sequence[str]) -> str:
-    """Returns the act done while a key or button is held, or what holding comes to."""
+    """Returns the kind of the last action while a key or button is held, else of the holding."""
     acts = [kind for kind in part if not kind.endswith(("_down", "_up"))]
     held = {"mouse_up": "drag", "key_up": "hotkey"}.get(part[-1], part[-1])
     return held if not acts or acts[-1] == "move" else acts[-1]

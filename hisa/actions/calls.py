@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ToolCall:
-    """The planner's reply, checked.
+    """A checked reply of the planner.
 
     ``actions`` is the parsed ``input`` of a gui_action, still with slots; empty for other tools.
     """
@@ -38,10 +38,10 @@ class ToolCall:
     following: tuple[ToolCall, ...] = ()
     """Further calls of the same reply, decided on the same look (OS-Catalyst, section 3.1)."""
     note: str | None = None
-    """The note to keep for later steps; None: unchanged, empty: drop it."""
+    """The note to keep for later steps; None: keep the old one, empty: drop it."""
     by_program: bool = False
-    """Whether a stored program makes it: its places are pixels of the picture, which are known,
-    and no model writes of it."""
+    """Whether it comes from a stored program: its places are known, in pixels of the picture, and
+    no model describes it."""
 
     @property
     def sequence(self) -> tuple[ToolCall, ...]:
@@ -51,7 +51,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The place at which a description was found."""
+    """The place of a described target."""
 
     description: str
     point: Point
@@ -59,26 +59,26 @@ class Place:
     source: str = ""
     label: str = ""
     element: Element | None = field(default=None, compare=False)
-    """What was chosen; None: a point alone, such as a model's."""
+    """The chosen element; None: a point alone, such as a model's."""
 
 
 @dataclass(frozen=True)
 class ScreenPrecondition:
-    """A look, and the screen-space boxes in which the screen must still be as it was then."""
+    """A look, and the screen-space boxes in which the screen must still be unchanged."""
 
     look: Observation
     boxes: tuple[BoundingBox, ...]
     own: tuple[BoundingBox, ...] = ()
-    """Boxes of things that may light up as the pointer comes or goes, if their drawing stays."""
+    """Boxes of elements that may be highlighted under the pointer, if their drawing stays."""
     follows: bool = False
-    """Whether it goes on with the act before it: two clicks may then be a double click."""
+    """Whether it continues the previous action: two clicks may then be a double click."""
 
 
 @dataclass(frozen=True)
 class GroundedCall:
     """A call that can be executed: ``actions`` hold image-space points and no slots.
 
-    ``input`` is what history shows: regenerated source in image pixels, or the tool's own input.
+    ``input`` is shown in the history: regenerated source in image pixels, or the tool's input.
     """
 
     call: ToolCall
@@ -86,17 +86,17 @@ class GroundedCall:
     actions: tuple[Action, ...] = ()
     places: tuple[Place, ...] = ()
     following: tuple[GroundedCall, ...] = ()
-    """The calls of ``call.following`` before the first one whose target was not found."""
+    """The calls of ``call.following`` before the first one whose target has no match."""
     precondition: ScreenPrecondition | None = None
-    """What must still be as it was when it is done; None: nothing is asked."""
+    """The parts of the screen that must be unchanged when it is executed; None: no condition."""
     target_look: Observation | None = field(default=None, compare=False, repr=False)
-    """The look on which its targets were found; None: the one that it was decided on."""
+    """The look on which its targets were located; None: the one on which it was decided."""
     next_moves: tuple[Action, ...] = field(default=(), compare=False, repr=False)
-    """Where the pointer goes afterwards: to what is pressed next."""
+    """Moves of the pointer afterwards, to the element that is pressed next."""
     missing_reason: str = ""
-    """Why the first call missing from ``following`` is missing; empty if none is.
+    """The reason for the first call missing from ``following``; empty if none is missing.
 
-    Example: ``call.following`` has three calls, and the target of the second was not found.
+    Example: ``call.following`` has three calls, and the target of the second has no match.
     """
 
     @property
@@ -105,7 +105,7 @@ class GroundedCall:
         return (self, *self.following)
 
     def part(self, actions: Sequence[Action]) -> GroundedCall:
-        """The call of some of its actions alone, with what describes their places."""
+        """Returns the call with only these actions, and the descriptions of their places."""
         at = points(actions)
         places = tuple(place for place in self.places if place.point in at)
         described = places or not self.places
@@ -122,7 +122,7 @@ class GroundedCall:
 
 @dataclass(frozen=True)
 class ExecutedCall:
-    """A call of a sequence that was made, and the look taken just before it."""
+    """An executed call of a sequence, and the look taken just before it."""
 
     call: GroundedCall
     outcome: Outcome
@@ -131,7 +131,7 @@ class ExecutedCall:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a tool did. ``ends`` is set by the tools that end the run."""
+    """The result of a tool. ``ends`` is set by the tools that end the run."""
 
     ok: bool
     output: str = ""
@@ -141,18 +141,18 @@ class Outcome:
     points: tuple[Point, ...] = ()
     seconds: float = 0.0
     began: float = 0.0
-    """When, in seconds since the epoch; 0 where nobody noted it."""
+    """Start time in seconds since the epoch; 0 if it was not recorded."""
     executed_calls: tuple[ExecutedCall, ...] = ()
-    """The calls of a sequence that were made, in order; empty for a call that stood alone."""
+    """The executed calls of a sequence, in order; empty for a single call."""
     refused: bool = False
-    """Whether the policy or a person did not allow it: its place is not told in the history."""
+    """Whether the policy or a person refused it: its place is not shown in the history."""
     stopped: str = ""
-    """Why the rest of a sequence was not done; empty if all of it was."""
+    """The reason why the rest of a sequence was not executed; empty if all of it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """A finished command; output and error cut to the limit asked for."""
+    """A finished command; output and error are cut to the requested limit."""
 
     exit_code: int
     output: str

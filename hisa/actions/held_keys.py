@@ -1,4 +1,4 @@
-"""Keys and mouse buttons that actions leave held down, and how they are let go."""
+"""Keys and mouse buttons that actions leave held down, and the actions that release them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUTTONS = {f"{button} mouse button": button for button in get_args(Button)}
 
 
 def held_after(actions: Iterable[Action], held: Iterable[str] = ()) -> tuple[str, ...]:
-    """The names of what is held down after some actions, given what was before."""
+    """Returns the names of the keys and buttons held after some actions, given those before."""
     down = dict.fromkeys(held)
     for action in actions:
         match action:
@@ -42,5 +42,5 @@ def held_after(actions: Iterable[Action], held: Iterable[str] = ()) -> tuple[str
 
 
 def releases(held: Iterable[str]) -> list[Action]:
-    """The actions that let go of what is held down, by its names."""
+    """Returns the actions that release held keys and buttons, given by name."""
     return [MouseUp(button=_BUTTONS[name]) if name in _BUTTONS else KeyUp(name) for name in held]

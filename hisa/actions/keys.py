@@ -17,7 +17,7 @@ KEY_SPELLINGS = {
     "rightarrow": "right", "caps": "capslock", "prtsc": "printscreen", "prtscr": "printscreen",
     "prntscrn": "printscreen", "menu": "apps",
 }  # fmt: skip
-"""Other spelling to the one that is used; several of these are names of PyAutoGUI as well."""
+"""Other spelling to the one that HiSA uses; several of these are names of PyAutoGUI as well."""
 
 _NAMED = """
 add alt altleft altright apps backspace browserback browserfavorites browserforward browserhome
@@ -50,13 +50,13 @@ MODIFIERS = frozenset(
 
 
 def normalise_key(name: str) -> str:
-    """The one spelling of a key.
+    """Returns the one spelling of a key.
 
     Names longer than one character may be in any case, with ``_``, ``-`` or blanks inside. A
     capital letter stays one: it stands for Shift and the letter, as in PyAutoGUI.
 
     Raises:
-        ActionRefused: no such key.
+        ActionRefused: there is no such key.
     """
     key = name if len(name) == 1 else name.strip().lower()
     key = KEY_SPELLINGS.get(key, key)

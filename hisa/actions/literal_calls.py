@@ -1,7 +1,7 @@
 """Reads Python source as a list of calls on literals, and refuses everything else.
 
 Nothing is ever evaluated: the source is parsed with `ast`, and the only shapes accepted are
-``module.function(literal, name=literal, …)`` and the two imports that stand before such calls.
+``module.function(literal, name=literal, …)`` and the two imports that such calls need.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from hisa.errors import ActionRefused
 __all__ = ["MAX_SOURCE", "MAX_STATEMENTS", "SHAPE", "Call", "Name", "Value", "read_calls"]
 
 MAX_SOURCE = 20_000
-"""Characters of one source."""
+"""Most characters of one source."""
 MAX_STATEMENTS = 50
-"""Statements of one source."""
+"""Most statements of one source."""
 _MAX_INT = 10**9
-"""The largest number that a call may hold; chosen by hand, far beyond any screen."""
+"""The largest number in a call; chosen by hand, far beyond any screen."""
 _MAX_ITEMS = 200
-"""Items of one list; chosen by hand."""
+"""Most items of one list; chosen by hand."""
 _MODULES = ("pyautogui", "time")
 _TOKEN = re.compile(
     r"#[^\n]*|\'{3}.*?\'{3}|\"{3}.*?\"{3}"
     r"|(?P<prefix>\b[A-Za-z]{1,2})?(?P<string>'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")",
     re.S,
 )
-"""A comment, or a string; one with a prefix is refused or means its line breaks otherwise."""
+"""A comment or a string; strings with a prefix are refused or treat line breaks differently."""
 SHAPE = "only calls such as pyautogui.click(100, 200) with plain numbers and strings are allowed"
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A bare name that stands where a value could."""
+    """A bare name in the place of a value."""
 
     name: str
 
@@ -55,10 +55,10 @@ class Call:
 
 
 def read_calls(source: str) -> tuple[Call, ...]:
-    """The calls of a source, in order; ``import pyautogui`` and ``import time`` are left out.
+    """Returns the calls of a source, in order, without ``import pyautogui`` and ``import time``.
 
     Raises:
-        ActionRefused: anything but calls on literals; the text says what and where.
+        ActionRefused: the source has anything but calls on literals; names it and its line.
     """
     text = _with_line_breaks(source.strip())
     statements = _parse(text).body
@@ -74,9 +74,9 @@ def read_calls(source: str) -> tuple[Call, ...]:
 
 
 def _with_line_breaks(source: str) -> str:
-    """A source whose one-line strings go over several lines, with their line breaks written out.
+    """Returns a source with the line breaks inside one-line strings replaced by escapes.
 
-    Models write ``\\n`` once where JSON wants it twice, so that a line break stands in the string.
+    Models write ``\\n`` where JSON needs ``\\\\n``, so that the string has a real line break.
     """
     if len(source) > MAX_SOURCE or "\n" not in source:
         return source
@@ -167,14 +167,14 @@ def _value(node: ast.expr, lines: list[bytes], depth: int = 0) -> Value:
 def _finite(number: int | float, node: ast.expr) -> int | float:
     if isinstance(number, float) and not math.isfinite(number):
         raise ActionRefused(f"line {node.lineno}: a number that is not finite is refused")
-    # Compared before it is ever printed: Python refuses to print very long integers.
+    # Compare before printing: Python refuses to print very long integers.
     if abs(number) > _MAX_INT:
         raise ActionRefused(f"line {node.lineno}: a number beyond {_MAX_INT} is refused")
     return number
 
 
 def _as_written(node: ast.expr | ast.keyword, text: str, lines: list[bytes]) -> None:
-    """Refuse names that Python folds to ASCII but that were written in other characters."""
+    """Refuse names that Python folds to ASCII but that are written in other characters."""
     start = node.col_offset
     if lines[node.lineno - 1][start : start + len(text)] != text.encode("utf-8"):
         raise ActionRefused(f"line {node.lineno}: write {text[:60]!r} in plain letters, unspaced")

@@ -1,4 +1,4 @@
-"""PyAutoGUI source to actions and back."""
+"""Converts PyAutoGUI source to actions and back."""
 
 from __future__ import annotations
 
@@ -156,11 +156,11 @@ _RELATIVE = ("move", "moveRel", "drag", "dragRel")
 
 
 def _bind_arguments(call: Call, parameters: tuple[str, ...]) -> dict[str, Value]:
-    """Arguments by name, positions first, as Python binds them."""
+    """Returns the arguments by name, positional ones first, as Python binds them."""
     args = call.args
     if call.function == "pyautogui.hotkey":
         args = (args[0] if len(args) == 1 and isinstance(args[0], tuple) else args,)
-    # PyAutoGUI's fourth position is a tween; a number there would not mean the button.
+    # PyAutoGUI's fourth positional argument is a tween, not the button.
     allowed = len(parameters) - (call.function == "pyautogui.dragTo")
     if len(args) > allowed:
         raise ActionRefused(f"{call.function} takes {', '.join(parameters)}: too many arguments")
@@ -192,13 +192,13 @@ def _from_call(call: Call) -> Iterable[Action]:
 
 @lru_cache(maxsize=256)
 def parse(source: str) -> tuple[Action, ...]:
-    """PyAutoGUI source as actions; points are in image space. Nothing is executed.
+    """Read PyAutoGUI source as actions, with points in image space. Nothing is executed.
 
     ``X_COORD, Y_COORD`` and ``X_COORD_2, Y_COORD_2`` become `Slot` 1 and 2. An interval between
     clicks or key presses is checked and dropped: the guest paces itself.
 
     Raises:
-        ActionRefused: anything outside the closed set or its limits.
+        ActionRefused: the source has anything outside the closed set or its limits.
     """
     actions = values.check_limits(
         action for call in read_calls(source) for action in _from_call(call)
@@ -209,15 +209,15 @@ def parse(source: str) -> tuple[Action, ...]:
 
 
 def to_source(actions: Iterable[Action], *, stock: bool = False) -> str:
-    """PyAutoGUI source, one call a line, with whole coordinates as they stand.
+    """Write actions as PyAutoGUI source, one call per line, with coordinates rounded to pixels.
 
-    ``parse`` reads it back to equal actions where coordinates are whole, a `Drag` has no start
-    and a `Scroll` turns one wheel.
+    ``parse`` reads it back to equal actions if coordinates are whole, a `Drag` has no start and a
+    `Scroll` turns one wheel.
 
     Args:
-        actions: what to write; slots are written by their names.
-        stock: for a guest that runs PyAutoGUI itself, which types ``<`` wrongly: it becomes
-            ``hotkey('shift', ',')``. Its pauses are those of ``time``, which none lacks.
+        actions: the actions; slots are written by their names.
+        stock: whether the guest runs PyAutoGUI itself, which types ``<`` wrongly: it becomes
+            ``hotkey('shift', ',')``. Pauses then use ``time.sleep``, which every guest has.
     """
     spelt = (part for action in actions for part in (_without_less(action) if stock else (action,)))
     return "\n".join(line for action in spelt for line in _lines(action, stock))
@@ -309,6 +309,6 @@ def _place(target: Target | None) -> tuple[str, ...]:
 
 
 def _line(name: str, *args: str, **options: object) -> str:
-    """One call; options that are 0 or the left button are the default and are left out."""
+    """Returns one call; options that are 0 or the left button are defaults and are left out."""
     pairs = [f"{key}={value!r}" for key, value in options.items() if value not in (0, "left")]
     return f"pyautogui.{name}({', '.join([*args, *pairs])})"

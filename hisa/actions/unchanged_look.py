@@ -1,6 +1,6 @@
-"""Checks, on a picture taken just before an action, that the screen is still as it was.
+"""Checks, on a picture taken just before an action, that the screen is unchanged.
 
-For machines that cannot compare by themselves, and for controls that only light up under the
+For machines that cannot compare themselves, and for controls that are only highlighted under the
 pointer. A change between that picture and the action is missed; `benchmarks.act_delay` measures
 this gap.
 """
@@ -24,35 +24,35 @@ from hisa.screen.similarity import is_same_drawing
 __all__ = ["REACTION_SECONDS", "arrival", "lit_boxes", "require_unchanged"]
 
 REACTION_SECONDS = 0.04
-"""What a window paints within this time of the pointer's coming is held; as HiSA's own guest."""
+"""Seconds for a window to react to the arriving pointer; the same as in HiSA's own guest."""
 _RING = 6
-"""Image pixels around a thing in which it may light up too: a ring of focus, a shadow."""
+"""Image pixels around an element that may be highlighted with it: a focus ring, a shadow."""
 _BORDER = 3
-"""Image pixels at a thing's rim that are no part of its label: a border that is drawn wider has
-longer outlines than the words."""
+"""Image pixels at an element's edge that are not part of its label: a border that is drawn wider
+has longer outlines than the words."""
 _POINTER = (16, 28)
-"""Image pixels before and after the hot spot within which a pointer is drawn; usual ones are 24 to
-32 wide, with the hot spot in a corner or the middle."""
+"""Image pixels before and after the hot spot within which a pointer is drawn; usual pointers are
+24 to 32 wide, with the hot spot in a corner or the middle."""
 
 
 def arrival(actions: Sequence[Action]) -> tuple[list[Action], list[Action]]:
-    """Returns what brings the pointer to the first press, and that press with the rest."""
+    """Returns the actions that bring the pointer to the first press, and the rest from it on."""
     count = next((n for n, a in enumerate(actions) if not isinstance(a, Move | Sleep)), 0)
     arriving, rest = list(actions[:count]), list(actions[count:])
     match rest:
         case [Click(at=Point() as at) | MouseDown(at=Point() as at), *_] | [
             Drag(start=Point() as at),
             *_,
-        ]:  # what came under a pointer at rest does not know of it until it moves
+        ]:  # an element that appears under a resting pointer reacts only after a move
             arriving += [Move(replace(at, x=abs(at.x - 1))), Move(at)]
     return arriving, rest
 
 
 def require_unchanged(held: ScreenPrecondition, now: Observation) -> None:
-    """Compare windows and held boxes with a look of now.
+    """Compare the windows and boxes of a precondition with the current look.
 
     Raises:
-        ScreenChanged: they are not as they were.
+        ScreenChanged: a window or a box has changed; names it.
     """
     observation = held.look
     if observation.screenshot.size != now.screenshot.size:
@@ -105,7 +105,7 @@ def lit_boxes(
 def _crop_drawing(
     box: BoundingBox, observation: Observation, observations: Sequence[Observation]
 ) -> Screenshot:
-    """Returns what a look shows in a box, without the pointers of some looks."""
+    """Returns the part of a look in a box, with the pointers of some looks blackened."""
     picture = observation.without_pointer.screenshot.pixels.crop(_corners(box))
     for pointer in _pointers(*observations):
         _blacken(picture, pointer, box)
@@ -113,20 +113,20 @@ def _crop_drawing(
 
 
 def _differs(held: ScreenPrecondition, now: Observation, box: BoundingBox) -> bool:
-    """Whether a part of the screen shows another thing, more than a caret or a highlight."""
+    """Whether a part of the screen has changed by more than a caret or a highlight."""
     part = now.convert_box(box, "image")
     before, after = (e.without_pointer.screenshot.crop(part) for e in (held.look, now))
     changed = _white(ImageChops.difference(before.pixels, after.pixels))
     for pointer in _pointers(held.look, now):
         _blacken(changed, pointer, part)
     if not _is_small(changed):
-        for lit in lit_boxes(held.own, held.look, now):  # around it, a row may have its name
+        for lit in lit_boxes(held.own, held.look, now):  # a row may have its name around it
             _blacken(changed, lit if part.contains(lit.centre) else grow_box(lit, -_RING), part)
     return not _is_small(changed)
 
 
 def _white(difference: Image.Image) -> Image.Image:
-    """White where any of the three colours differs."""
+    """Returns a mask that is white where any of the three colours differs."""
     red, green, blue = difference.split()
     most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
     return most.point([0] + [255] * 255)
@@ -141,7 +141,7 @@ def _is_small(changed: Image.Image) -> bool:
 
 
 def _blacken(picture: Image.Image, box: BoundingBox, part: BoundingBox) -> None:
-    """Make a box black in the picture of a part of the screen."""
+    """Blacken a box in the picture of a part of the screen."""
     left, top = max(0, round(box.left - part.left)), max(0, round(box.top - part.top))
     right, bottom = round(box.right - part.left), round(box.bottom - part.top)
     if right > left and bottom > top:
@@ -153,7 +153,7 @@ def _corners(box: BoundingBox) -> tuple[int, int, int, int]:
 
 
 def _pointers(*observations: Observation) -> Iterator[BoundingBox]:
-    """Yields the image-space boxes in which pointers are drawn, where nobody tells what of."""
+    """Yields the image-space boxes of pointers whose exact covered part is not known."""
     for observation in observations:
         if observation.under_pointer is None and observation.cursor is not None:
             at, (before, after) = observation.convert(observation.cursor, "image"), _POINTER

@@ -1,4 +1,4 @@
-"""Checks on values from outside: each function returns the clean value or refuses it."""
+"""Checks values from outside: each function returns the clean value or refuses it."""
 
 from __future__ import annotations
 
@@ -55,23 +55,23 @@ __all__ = [
 MAX_COORDINATE = 100_000
 """Largest absolute coordinate, in pixels."""
 MAX_TEXT = 10_000
-"""Characters of one `Write`."""
+"""Most characters of one `Write`."""
 MAX_SECONDS = 60.0
-"""Longest sleep, move or drag."""
+"""Most seconds of a sleep, move or drag."""
 MAX_TOTAL_SECONDS = 120.0
-"""Longest time that one list of actions may wait, typing intervals included."""
+"""Most seconds that one list of actions may wait, including typing intervals."""
 MAX_INTERVAL = 1.0
-"""Seconds between two key strokes or clicks."""
+"""Most seconds between two key strokes or clicks."""
 MAX_CLICKS = 10
-"""Clicks of one `Click`."""
+"""Most clicks of one `Click`."""
 MAX_PRESSES = 200
-"""Presses of one `Press`."""
+"""Most presses of one `Press`."""
 MAX_SCROLL = 1_000
-"""Wheel clicks of one `Scroll`."""
+"""Most wheel clicks of one `Scroll`."""
 MAX_KEYS = 6
-"""Keys of one `Hotkey`."""
+"""Most keys of one `Hotkey`."""
 MAX_ACTIONS = 200
-"""Actions of one list."""
+"""Most actions of one list."""
 
 
 def number(value: object, name: str, low: float, high: float) -> float:
@@ -114,27 +114,27 @@ def integer(value: object, name: str, low: int, high: int) -> int:
 
 
 def coordinate(value: object, name: str) -> float:
-    """One coordinate in pixels."""
+    """Check one coordinate in pixels."""
     return number(value, name, -MAX_COORDINATE, MAX_COORDINATE)
 
 
 def scroll(value: object) -> int:
-    """Wheel clicks, of either sign."""
+    """Check a number of wheel clicks, of either sign."""
     return integer(value, "scroll clicks", -MAX_SCROLL, MAX_SCROLL)
 
 
 def seconds(value: object, name: str = "duration") -> float:
-    """A sleep or a duration."""
+    """Check a sleep or a duration, in seconds."""
     return number(value, f"{name} in seconds", 0, MAX_SECONDS)
 
 
 def interval(value: object) -> float:
-    """The time between two key strokes or clicks."""
+    """Check the time between two key strokes or clicks, in seconds."""
     return number(value, "interval in seconds", 0, MAX_INTERVAL)
 
 
 def text(value: object) -> str:
-    """Text that can be typed."""
+    """Check that a text can be typed."""
     if not isinstance(value, str):
         raise ActionRefused(f"text must be a string, not {show_value(value)}")
     if len(value) > MAX_TEXT:
@@ -152,14 +152,14 @@ def _typeable(character: str) -> bool:
 
 
 def key(value: object) -> str:
-    """A key in its one spelling."""
+    """Check a key; returns its one spelling."""
     if not isinstance(value, str):
         raise ActionRefused(f"a key must be a string, not {show_value(value)}")
     return normalise_key(value)
 
 
 def keys(value: object) -> tuple[str, ...]:
-    """The keys of a hotkey."""
+    """Check the keys of a hotkey."""
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ActionRefused(f"keys must be a list of strings, not {show_value(value)}")
     if not 1 <= len(value) <= MAX_KEYS:
@@ -168,7 +168,7 @@ def keys(value: object) -> tuple[str, ...]:
 
 
 def button(value: object) -> Button:
-    """A mouse button, by PyAutoGUI's names."""
+    """Check a mouse button, by PyAutoGUI's names."""
     match value:
         case "left" | "primary":
             return "left"
@@ -183,7 +183,7 @@ def button(value: object) -> Button:
 
 
 def show_value(value: object) -> str:
-    """A value as an error may print it, whatever it is."""
+    """Returns any value in a form that is safe and short enough for an error."""
     match value:
         case str() if len(value) <= 60:
             return repr(value)
@@ -196,7 +196,7 @@ def show_value(value: object) -> str:
 
 
 def check_limits(actions: Iterable[Action]) -> tuple[Action, ...]:
-    """The actions, once the whole list is within its limits."""
+    """Check that a whole list of actions is within its limits; returns it."""
     checked = tuple(actions)
     if len(checked) > MAX_ACTIONS:
         raise ActionRefused(f"{len(checked)} actions at once; at most {MAX_ACTIONS} are allowed")

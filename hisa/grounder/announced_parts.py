@@ -17,13 +17,13 @@ _PARTS = ("list_things", "read_text", "picks", "open_grounder", "chances")
 
 
 def load_parts() -> list[tuple[EntryPoint, Any]]:
-    """Load the lists, rankers and readers of text that packages announce, HiSA's own first.
+    """Load the lists, rankers and text readers that packages announce, HiSA's own first.
 
     Each is a `ThingList`, `TextReader` or `SelfTest` of `hisa.grounder.base`, a `Matcher` of
-    `hisa.grounder.matchers`, or a ranker, which a matcher asks; or several of them.
+    `hisa.grounder.matchers`, or a ranker, which a matcher asks. One part may be several of these.
 
     Raises:
-        PluginFailed: it cannot be imported, or is none of them; names the package.
+        PluginFailed: a part cannot be imported or is of no known kind; names the package.
     """
     by_name: dict[str, EntryPoint] = {}
     for point in plugins.points("lists"):
@@ -42,10 +42,10 @@ def load_parts() -> list[tuple[EntryPoint, Any]]:
 def with_lists(
     things: list[Thing], observation: Observation, *, parts: bool, drawn: bool
 ) -> list[Thing]:
-    """Returns the things with those that all lists add, each list seeing the earlier ones' things.
+    """Returns the elements, with those that each announced list adds to the earlier ones.
 
     Args:
-        things: what is known so far.
+        things: the elements known so far.
         observation: the look that they are from.
         parts: whether a part of a control may be meant, such as an arrow.
         drawn: whether the lists may examine the picture, which can take 0.1 s.

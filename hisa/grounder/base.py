@@ -1,4 +1,4 @@
-"""Protocols of a grounder's parts: formats that models answer in, and what is in ``hisa.lists``."""
+"""Protocols of a grounder's parts: answer formats, and the parts in the group ``hisa.lists``."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class GroundingFormat(Protocol):
 
     @property
     def name(self) -> str:
-        """As in the setting ``grounder.format``."""
+        """The name, as in the setting ``grounder.format``."""
         ...
 
     @property
     def max_tokens(self) -> int:
-        """Longest answer worth having."""
+        """Length of the longest useful answer."""
         ...
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
-        """The messages, and the size that the screenshot has in the picture they hold.
+        """Returns the size of the screenshot in the picture that is sent, and the messages.
 
         Raises:
             NotFound: the picture cannot be used by this model.
@@ -43,7 +43,7 @@ class GroundingFormat(Protocol):
         ...
 
     def parse(self, text: str, shown: Size) -> Point:
-        """The point of an answer, in pixels of the screenshot as it was shown (space "image").
+        """Returns the point of an answer, in pixels of the screenshot as shown (space "image").
 
         Raises:
             NotFound: the answer is not exactly one point inside the picture.
@@ -53,18 +53,18 @@ class GroundingFormat(Protocol):
 
 @runtime_checkable
 class ThingList(Protocol):
-    """Knows things that accessibility does not tell and OCR does not read, or more of them."""
+    """Adds elements that neither accessibility nor OCR reports, or details of known ones."""
 
     def list_things(
         self, things: Sequence[Thing], observation: Observation, *, parts: bool, drawn: bool
     ) -> list[Thing]:
-        """The things and others; what is left out cannot be chosen.
+        """Returns the elements and further ones; an element left out cannot be chosen.
 
         Args:
-            things: what is known so far: what accessibility tells, then what was read.
-            observation: the look that they are of; boxes of things are in screen space.
+            things: the elements known so far: those of accessibility, then lines read by OCR.
+            observation: the look that they are from; boxes of elements are in screen space.
             parts: whether a part of a control may be meant, such as an arrow.
-            drawn: whether it is time to look at the picture, which may take some 0.1 s.
+            drawn: whether the picture may be examined, which can take 0.1 s.
         """
         ...
 
@@ -73,19 +73,20 @@ class ThingList(Protocol):
 class TextReader(Protocol):
     """Reads text off pictures; a package announces it in ``hisa.lists``.
 
-    A package's goes before HiSA's own. Whoever reads calls `hisa.screen.ocr`, which asks it.
+    A package's reader takes precedence over HiSA's own. Callers use `hisa.screen.ocr`, which asks
+    the reader.
     """
 
     def available(self) -> bool:
-        """Whether all that it needs is installed; nothing is read to know it."""
+        """Whether all that it needs is installed; checks without reading anything."""
         ...
 
     def read_text(
         self, screenshot: Screenshot, box: BoundingBox | None, *, least: float
     ) -> tuple[Line, ...]:
-        """Read the text of ``screenshot`` within ``box``, of words at least as sure as ``least``.
+        """Read the words of ``screenshot`` within ``box`` with a confidence of at least ``least``.
 
-        See `hisa.screen.ocr.read_text`; it is called from several threads.
+        See `hisa.screen.ocr.read_text`; called from several threads.
         """
         ...
 
@@ -94,12 +95,13 @@ class TextReader(Protocol):
 class SelfTest(Protocol):
     """Knows how often models are right; a package announces it in ``hisa.lists``.
 
-    A package's goes before HiSA's own. It asks no model: a run does not wait for a measurement.
-    What it knows is told in the log, and taken from the ``events`` of a run that goes on.
+    A package's self-test takes precedence over HiSA's own. It asks no model: a run does not wait
+    for a measurement. The values are written to the log, and read from the ``events`` of a
+    resumed run.
     """
 
     def picks(self, key: Key, emit: Emit, events: Iterable[Event], *, command: str) -> Trust:
-        """Returns the trust in a model that picks; an unmeasured one is noted with ``command``.
+        """Returns the trust in a model that picks; notes ``command`` if it was not measured.
 
         Args:
             key: names the model.

@@ -1,4 +1,4 @@
-"""Has a model, which need not see pictures, pick the described thing from a short list."""
+"""Has a model, which need not see pictures, pick the described element from a short list."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["LIST_TOKENS", "ask_pick", "list_text"]
 LIST_TOKENS = 700
 """Most tokens of a list, by the upper estimate."""
 _DESCRIPTION = 600
-"""Characters of a description that are shown."""
+"""Most characters of a description that are shown."""
 _ANSWER = re.compile(r"[\s{\"'`*]*(?:(?:element|number|index)\b[\s\"'`:#*]*)?(\d{1,3})[\s}\"'`.*]*")
 
 
 async def ask_pick(
     model: Model, description: str, things: Sequence[str], image: Size
 ) -> tuple[int, str]:
-    """Returns the number that a model picks, 0 for none, and the reason if it is no valid number.
+    """Returns the number that a model picks, 0 for none, and the reason if it is not valid.
 
     Args:
         model: the model to ask.
         description: the planner's words for the target.
-        things: the things to choose from, in words.
+        things: the elements to choose from, in words.
         image: size of the picture, for positions in the list.
 
     Raises:

@@ -28,9 +28,9 @@ from hisa.text.prompt_text import excerpt
 __all__ = ["Locate", "build_tried_event", "grounded_event", "is_within", "place_found", "resolve"]
 
 _NEAR, _CHARS = 3, 120
-"""Neighbours that are told with what was chosen, and characters of a name or a value."""
+"""Neighbours that are recorded with a chosen element, and characters of a name or a value."""
 Locate = Callable[[str, Observation], Awaitable[Place]]
-"""Finds one description; the point is in image space; raises `NotFound`."""
+"""Returns the place of one description, in image space; raises `NotFound`."""
 
 
 async def resolve(
@@ -41,18 +41,18 @@ async def resolve(
     emit: Emit = lambda _: None,
     reader: ElementsReader | None = None,
 ) -> GroundedCall:
-    """Find each slot's description and fill the actions in; a call without slots stays as it is.
+    """Locate each slot's description and fill in the actions; leave a call without slots as it is.
 
     Args:
-        call: with slots and descriptions.
-        observation: the look that it was decided on.
-        locate: finds one description.
+        call: the call, with slots and descriptions.
+        observation: the look on which it was decided.
+        locate: returns the place of one description.
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
-        reader: takes a look with elements where those of the look are old or lacking, so that
-            picture and elements are of one moment; None: the look is taken as it is.
+        reader: takes a look with elements if those of the look are old or missing, so that
+            picture and elements are of one moment; None: the look is used as it is.
 
     Raises:
-        NotFound: a description is missing or was not found; the failure is recorded.
+        NotFound: a description is missing or has no match; the failure is recorded.
     """
     needed = slots(call.actions)
     if not needed:
@@ -72,7 +72,7 @@ async def resolve(
 async def _find_all(
     call: ToolCall, needed: Iterable[int], observation: Observation, *, locate: Locate, emit: Emit
 ) -> dict[int, Place]:
-    """The place of each slot; where one is not found, the error tells the others' places."""
+    """Returns the place of each slot; if one has no match, the error names the others' places."""
     places: dict[int, Place] = {}
     missing: NotFound | None = None
     for index in needed:
@@ -90,12 +90,12 @@ async def _find_all(
 def grounded_event(
     places: Iterable[Place], source: str, observation: Observation, seconds: float
 ) -> Grounded:
-    """Returns the event of a call whose places were found.
+    """Returns the event of a grounded call.
 
     Args:
         places: the place of each slot.
         source: the actions' source, with coordinates.
-        observation: the look on which they were found.
+        observation: the look on which they were located.
         seconds: how long that took.
     """
     return Grounded(
@@ -124,13 +124,13 @@ async def _find(
 
 
 def is_within(point: Point, observation: Observation) -> bool:
-    """Whether a point lies on the picture."""
+    """Whether a point is on the picture."""
     width, height = observation.image.width, observation.image.height
     return point.space == "image" and 0 <= point.x < width and 0 <= point.y < height
 
 
 def place_found(place: Place, observation: Observation) -> PlaceFound:
-    """A place as events tell it, with what was chosen there, or lies there where a point was."""
+    """Returns a place as events record it, with the chosen element or else the one at the point."""
     element = place.element or _find_smallest(
         observation.convert(place.point, "screen"), observation
     )
@@ -147,7 +147,7 @@ def place_found(place: Place, observation: Observation) -> PlaceFound:
 
 
 def _find_smallest(point: Point, observation: Observation) -> Element | None:
-    """The smallest element at a point."""
+    """Returns the smallest element at a point."""
     elements = (element for element in observation.elements or () if element.box.contains(point))
     return min(elements, key=lambda element: element.box.area, default=None)
 
@@ -191,9 +191,9 @@ def build_tried_event(
 
     Args:
         description: the planner's words for the target.
-        by: which way of finding was tried.
-        verdict: what came of it.
-        place: the place that it found, if any.
+        by: the method that was tried.
+        verdict: its result.
+        place: the place that it returned, if any.
         more: further fields of the event.
     """
     if place is not None:

@@ -1,4 +1,4 @@
-"""Reads the elements when something has to be known of them, and only then."""
+"""Reads the elements of the screen only when they are needed."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hisa.screen.observation import Observation
 __all__ = ["ElementsReader"]
 
 _FRESH_SECONDS = 1.0
-"""Elements older than this are read again: a model may have thought for long in between."""
+"""Age from which elements are read again: a model may have thought for long in between."""
 
 
 class ElementsReader:
     """Takes looks with elements, and keeps the newest.
 
     Args:
-        environment: is looked at.
+        environment: the machine that is observed.
         emit: gets `hisa.events.ElementsRead`.
     """
 
@@ -31,7 +31,7 @@ class ElementsReader:
         self._shared: tuple[Observation, Observation] | None = None
 
     async def read(self) -> Observation:
-        """A look with elements.
+        """Take a look with elements.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -48,9 +48,9 @@ class ElementsReader:
         return look
 
     async def fresh(self, observation: Observation) -> Observation:
-        """The look itself where its elements are whole and new, else one with elements.
+        """Returns the look itself if its elements are complete and new, else one with elements.
 
-        It is the same one for all that is sought on a look, however many ask at once.
+        All searches on one look get the same result, however many ask at once.
 
         Raises:
             EnvironmentFailed: the machine does not answer.
@@ -62,7 +62,7 @@ class ElementsReader:
             return self._shared[1]
 
     async def recent(self, observation: Observation) -> Observation:
-        """The newest look with elements where it is new enough and no older than the given one.
+        """Returns a new enough look with elements, no older than ``observation``; else takes one.
 
         Raises:
             EnvironmentFailed: the machine does not answer.

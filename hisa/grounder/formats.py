@@ -1,4 +1,4 @@
-"""How vision-language grounders are asked and how they answer: one class for each format."""
+"""Prompts and answer syntaxes of vision-language grounders: one class for each format."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 PATCH = 28
-"""Side, in pixels, of what Qwen2.5-VL models see as one token."""
+"""Side, in pixels, of the square that Qwen2.5-VL models see as one token."""
 QWEN_MIN_PIXELS = 3_136
 QWEN_MAX_PIXELS = 12_845_056
-"""What Qwen2.5-VL's own processor allows; servers may be set up for less."""
+"""Areas that Qwen2.5-VL's own processor allows; servers may be configured for less."""
 GTA1_MAX_PIXELS = 8_847_360
 """Area of 4096x2160, GTA1's own limit."""
 MAX_ASPECT = 200
@@ -46,9 +46,9 @@ NUMBER = r"([0-9]{1,5}(?:\.[0-9]{1,20})?)"
 class AnswerSyntax:
     """One way to write a point.
 
-    ``form`` is how the prompt asks for it, ``max_tokens`` the longest useful answer, ``label``
-    names it in errors, and ``read`` gives x and y as they are written, or None for whatever is not
-    exactly one point. Nothing of an answer is executed.
+    ``form`` is the form that the prompt asks for, ``max_tokens`` the longest useful answer, and
+    ``label`` its name in errors. ``read`` returns x and y as they are written, or None for any
+    text that is not exactly one point. Nothing of an answer is executed.
     """
 
     form: str
@@ -58,7 +58,7 @@ class AnswerSyntax:
 
 
 def read_pair(pattern: re.Pattern[str], text: str) -> tuple[float, float] | None:
-    """The first two groups as numbers where a text is a match and nothing else."""
+    """Returns the first two groups as numbers if the whole text matches, else None."""
     match = pattern.fullmatch(text.strip())
     return (float(match[1]), float(match[2])) if match else None
 
@@ -107,14 +107,14 @@ def _pad_size(size: Size) -> Size:
 
 
 class PixelFormat:
-    """Models that answer in pixels of the picture as their server has it.
+    """The format of models that answer in pixels of the picture as their server resized it.
 
     Args:
-        name: as in the setting.
-        syntax: how they write a point.
-        min_pixels: the server's limits, as it is usually set up.
-        max_pixels: the same.
-        words: those that the family was trained with; None: the element locator's.
+        name: the format's name in the setting.
+        syntax: how the model writes a point.
+        min_pixels: smallest area to which the server resizes, as usually configured.
+        max_pixels: largest area to which the server resizes, as usually configured.
+        words: the wording that the family was trained with; None: the element locator's.
     """
 
     def __init__(
@@ -131,11 +131,11 @@ class PixelFormat:
         self._least, self._most = min_pixels, max_pixels
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
-        """The screenshot on a picture that the server leaves as it is, and the messages.
+        """Returns the screenshot's size in a picture that the server does not resize, and messages.
 
-        Where there is room it is padded on the right and below: every pixel stays as it was drawn,
-        and what a resampling costs is saved. Else it is brought to the size the server would
-        choose.
+        If there is room, the screenshot is padded on the right and below: every pixel stays as it
+        was drawn, and resampling is saved. Otherwise it is resized to the size that the server
+        would choose.
 
         Raises:
             NotFound: the picture is too long and thin for the model.
@@ -157,10 +157,10 @@ class PixelFormat:
         return shown, words.messages(sent, description)
 
     def parse(self, text: str, shown: Size) -> Point:
-        """The point of an answer that is one point and nothing else.
+        """Returns the point of an answer.
 
         Raises:
-            NotFound: anything else, or a point outside the screenshot.
+            NotFound: the answer is not exactly one point inside the screenshot.
         """
         x, y = _read_point(self._syntax, text)
         if not (x < shown.width and y < shown.height):
@@ -171,20 +171,20 @@ class PixelFormat:
 
 
 class GTA1Format(PixelFormat):
-    """GTA1-7B: answers ``(x,y)`` in pixels of the picture that it got."""
+    """The format of GTA1-7B: ``(x,y)`` in pixels of the picture that it was sent."""
 
     def __init__(self) -> None:
         super().__init__("gta1", max_pixels=GTA1_MAX_PIXELS, words=GTA1_7B)
 
 
 class RelativeFormat:
-    """Models that answer in parts of each side, whatever size the picture has.
+    """The format of models that answer in fractions of each side, whatever the picture's size.
 
     Args:
-        name: as in the setting.
-        edge: what the right and the lower edge are called.
-        syntax: how they write a point.
-        words: as of `PixelFormat`.
+        name: the format's name in the setting.
+        edge: the number that stands for the right and the lower edge, such as 1000.
+        syntax: how the model writes a point.
+        words: the wording that the family was trained with; None: the element locator's.
     """
 
     def __init__(
@@ -194,17 +194,17 @@ class RelativeFormat:
         self._edge, self._syntax, self._words = edge, syntax, words
 
     def prepare(self, screenshot: Screenshot, description: str) -> tuple[Size, tuple[Message, ...]]:
-        """The picture's size, and the messages."""
+        """Returns the picture's size, and the messages."""
         words = self._words or Wording(
             render("element_locator_relative", whole=f"{self._edge:g}", form=self._syntax.form)
         )
         return screenshot.size, words.messages(screenshot, description)
 
     def parse(self, text: str, shown: Size) -> Point:
-        """The point of an answer that is one point and nothing else.
+        """Returns the point of an answer.
 
         Raises:
-            NotFound: anything else, or a point outside the picture.
+            NotFound: the answer is not exactly one point inside the picture.
         """
         x, y = (part / self._edge for part in _read_point(self._syntax, text))
         if not (x <= 1 and y <= 1):
@@ -226,22 +226,22 @@ FORMATS: dict[str, Callable[[], GroundingFormat]] = {
     "thousand": lambda: RelativeFormat("thousand", 1000),
     "unit": lambda: RelativeFormat("unit", 1),
 }
-"""Those whose answer is a pair, by the name used in settings; others are announced."""
+"""Formats whose answer is a pair, by their name in settings; packages announce others."""
 _BY_COORDINATES = {"pixels": "gta1", "thousand": "thousand", "unit": "unit"}
 
 
 def open_format(name: str, coordinates: str = "", trained: str = "") -> GroundingFormat:
-    """The format of that name.
+    """Returns the format with a name.
 
     Args:
-        name: as in the setting; "auto": the one that the model was trained with, else by
-            ``coordinates``.
-        coordinates: how the model writes points, as its profile says; empty: not known.
-        trained: the format that the model was trained with, as its profile says.
+        name: the name in the setting; "auto": the format that the model was trained with, else
+            the one for ``coordinates``.
+        coordinates: how the model writes points, by its profile; empty: not known.
+        trained: the format that the model was trained with, by its profile.
 
     Raises:
-        ConfigError: there is none.
-        PluginFailed: the package that has it fails.
+        ConfigError: no format has this name.
+        PluginFailed: the package that provides it fails.
     """
     if name == "auto":
         name = trained or _BY_COORDINATES.get(coordinates, "gta1")

@@ -1,4 +1,4 @@
-"""Marks: a short numbered list of what is on the screen, and the places of its numbers."""
+"""Marks: a short numbered list of the elements on the screen, and the places of its numbers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from hisa.screen.observation import Observation
 __all__ = ["LIST_TOKENS", "MarkGrounder", "Marks"]
 
 LIST_TOKENS = 800
-"""Most tokens of a list, by the upper estimate: it stands in place of a picture."""
+"""Most tokens of a list, by the upper estimate: it replaces a picture."""
 _WINDOWS = 6
-"""Windows that are named above a list; chosen by hand."""
+"""Most other windows that are named above a list; chosen by hand."""
 _MARK = re.compile(r"\s*element\s*[:#]?\s*(\d{1,9})\s*\.?\s*", re.IGNORECASE)
 
 
@@ -47,10 +47,10 @@ class Marks:
         self._newest: tuple[Place, ...] = ()
 
     def build_list(self, task: Task, observation: Observation) -> str:
-        """Returns the list of what is on the screen, of at most `LIST_TOKENS` tokens.
+        """Returns the list of the elements on the screen, of at most `LIST_TOKENS` tokens.
 
-        What the task's words name and what the focused window holds come first where not all of
-        it fits; what is listed stands in the order of the screen.
+        If not all of them fit, the elements that the task's words name and those of the focused
+        window are preferred. The list is in the order of the screen.
         """
         things = in_windows(select_useful(open_scenery(observation).things), observation)
         best_first = rank_things(things, task, observation)
@@ -72,12 +72,12 @@ class Marks:
     def number(
         self, things: Sequence[Thing], observation: Observation, rows: Mapping[Thing, str]
     ) -> None:
-        """Make the newest list of these things, the first as number 1.
+        """Number these elements as the newest list, starting with 1.
 
         Args:
-            things: the listed things, in order.
+            things: the listed elements, in order.
             observation: the look that they are from.
-            rows: words that tell equal things apart; see `row_names`.
+            rows: words that distinguish equal elements; see `row_names`.
         """
         places = [place_of(thing, observation) for thing in things]
         self._newest = tuple(
@@ -89,7 +89,7 @@ class Marks:
         """Refuse numbers that the newest list does not have.
 
         Raises:
-            InvalidReply: which one, and which there are.
+            InvalidReply: names the number and the allowed range.
         """
         try:
             for index in slots(call.actions):
@@ -98,9 +98,9 @@ class Marks:
             raise InvalidReply(str(error)) from error
 
     def find(self, description: str) -> Place | None:
-        """The place of ``element: N`` in the newest list; None for any other description.
+        """Returns the place of ``element: N`` in the newest list; None for other descriptions.
 
-        Its ``label`` is what the list says of it.
+        Its ``label`` has the words of the list.
 
         Raises:
             NotFound: the list has no such number.
@@ -122,12 +122,12 @@ class Marks:
 class MarkGrounder:
     """Resolves ``element: N`` to the place in the list that the planner read.
 
-    Every other description is left to another grounder. What history shows of a number is the
-    thing that it stood for, since the next list counts anew.
+    Every other description is passed to another grounder. The history shows the element instead
+    of its number, since the next list is numbered anew.
 
     Args:
-        inner: finds what is described in words.
-        marks: has the list.
+        inner: resolves descriptions in words.
+        marks: holds the list.
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
     """
 
@@ -140,7 +140,7 @@ class MarkGrounder:
         """Fill the slots of a call.
 
         Raises:
-            NotFound: a number that is not on the list; from the inner grounder.
+            NotFound: a number is not on the list, or the inner grounder found no match.
             ModelUnavailable, BudgetExceeded: from the inner grounder.
         """
         started = time.monotonic()
@@ -164,7 +164,7 @@ class MarkGrounder:
         return GroundedCall(_with_words(call, labels), source, actions, places)
 
     def _find_marked(self, call: ToolCall) -> dict[int, Place]:
-        """The slots of a call that are numbers, with their places."""
+        """Returns the slots of a call that are numbers, with their places."""
         places = {}
         for index in slots(call.actions):
             description = _read_description(call, index)
@@ -184,7 +184,7 @@ class MarkGrounder:
         actions: Sequence[Action],
         observation: Observation,
     ) -> GroundedCall:
-        """The actions that have no number, resolved by the inner grounder where it has a say."""
+        """Resolve the actions without a number; the inner grounder is asked only if needed."""
         if not slots(actions) and not points(actions):
             return GroundedCall(call, call.input, tuple(actions))
         part = replace(call, actions=tuple(actions), input=to_source(actions))
@@ -198,7 +198,7 @@ def _read_description(call: ToolCall, index: int) -> str:
 
 
 def _with_words(call: ToolCall, words: Mapping[int, str]) -> ToolCall:
-    """The call with other descriptions of some slots."""
+    """Returns the call with new descriptions for some slots."""
     return replace(
         call,
         description=words.get(1, call.description),

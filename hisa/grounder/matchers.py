@@ -1,4 +1,4 @@
-"""The door of whoever finds what is described in words, in the group ``hisa.lists``."""
+"""Protocols of a matcher, which finds elements by a description, in the group ``hisa.lists``."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ NO_MATCHER = (
 
 
 class Scenery(Protocol):
-    """What is on a screen to be listed."""
+    """The elements of a screen that can be listed."""
 
     @property
     def things(self) -> Sequence[Thing]:
-        """Everything that can be seen."""
+        """All visible elements."""
         ...
 
     def around(self, thing: Thing) -> frozenset[str]:
-        """The words on the line of a thing, and those of what holds it."""
+        """Returns the words on the line of an element, and those of its containers."""
         ...
 
 
 @dataclass(frozen=True)
 class FinderParts:
-    """What a grounder that finds described things is made of.
+    """The parts of a grounder that finds described elements.
 
     Attributes:
         emit: gets its events.
-        min_score: how sure a place must be, 0..1.
+        min_score: least score of a place, 0..1.
         read: reads the text on a picture.
-        reader: takes a look with elements where those that it is given are old or lacking; None:
-            the looks are taken as they are.
-        picker: the model that picks from lists where the elements are not sure; None: none is
+        reader: takes a look with elements if those of a given look are old or missing; None: the
+            looks are used as they are.
+        picker: the model that picks from lists if the elements leave doubt; None: no model is
             asked.
         trust: how often that model is right.
-        seer: the model that points where the elements are not sure; None: none is asked.
-        points_right: the chance that it points at what is meant.
+        seer: the model that points if the elements leave doubt; None: no model is asked.
+        points_right: the probability that this model points at the target.
     """
 
     emit: Emit
@@ -65,24 +65,24 @@ class FinderParts:
 
 @runtime_checkable
 class Matcher(Protocol):
-    """Finds what is described in words; a package announces it in ``hisa.lists``.
+    """Finds elements by a description; a package announces it in ``hisa.lists``.
 
-    A package's goes before HiSA's own.
+    A package's matcher takes precedence over HiSA's own.
     """
 
     def open_scenery(self, observation: Observation) -> Scenery:
-        """Returns what can be seen on a screen, with labels and without what is covered."""
+        """Returns the visible elements of a screen, with labels and without covered ones."""
         ...
 
     def open_grounder(self, parts: FinderParts) -> Grounder:
-        """Returns the grounder of these parts: the elements, and the models that there are."""
+        """Returns a grounder that uses the elements and the models among these parts."""
         ...
 
 
 def find_matcher() -> Matcher | None:
-    """Returns the announced matcher; None where there is none.
+    """Returns the announced matcher; None if there is none.
 
     Raises:
-        PluginFailed: a part of the group cannot be imported, or is none of its kinds.
+        PluginFailed: a part of the group cannot be imported, or is of no known kind.
     """
     return next((part for _, part in reversed(load_parts()) if isinstance(part, Matcher)), None)

@@ -1,9 +1,9 @@
-"""The control that bears just the name that is asked for, where nothing else may be meant.
+"""Finds the control with exactly the described name, if no other element can be meant.
 
-Most descriptions of planners are of this sort: ``menu "Edit"``. The answer is the one that all the
-evidence of a matcher comes to; it is found here without weighing any, and only where none could
-change it. Whatever leaves a question open (a word of the name elsewhere, something opened or lying
-over it, a look that tells no states) is left to the matcher.
+Most descriptions of planners are of this sort: ``menu "Edit"``. The result is the one that a
+matcher would reach with all its evidence, without weighing any, and only if no evidence could
+change it. Every doubt (a word of the name elsewhere, something opened or covering the control, a
+look without states) is left to the matcher.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ __all__ = ["NamesGrounder", "find_plainly_named", "place_by_name"]
 _KIND_AND_NAME = re.compile(
     r'(?:the )?([a-z][a-z -]*) "([^"\d]{3,19})"|(?:the )?"([^"\d]{3,19})" ([a-z][a-z -]*)'
 )
-"""A kind and a quoted name, and nothing else. A shorter name may be a sign; of a longer one its
-beginning is enough; one with a number may be a day."""
+"""A kind and a quoted name, and nothing else. A shorter name may be a sign; a longer one may be
+matched by its beginning; one with a number may be a day."""
 _READ_OTHERWISE = re.compile(r"\b(?:that|which) (?:is|are)\b|day\b", re.I)
-"""What is not taken to the letter, though it is quoted."""
+"""Words of descriptions that are not read literally, though they are quoted."""
 _PRESSED = frozenset({"push button", "button", "toggle button", "menu", "page tab"})
-"""Roles of what bears its own name, and names nothing beside it."""
+"""Roles of elements that show their own name, and label no other element."""
 _OPENED = TOPS | {"calendar"}
 _SHOWING, _USABLE = frozenset({"showing", "visible"}), frozenset({"enabled", "sensitive"})
 _UNLIKE = 75
-"""Percent of likeness below which a name without a common word is another; the evidence counts
-what is less alike as no candidate."""
+"""Percent of similarity below which a name without a common word is a different one; a matcher
+does not count less similar elements as candidates."""
 
 
 def find_plainly_named(description: str, observation: Observation) -> Element | None:
-    """The one element that a kind and a name can mean; None where more has to be weighed."""
+    """Returns the only element that a kind and a name can mean; None if there is any doubt."""
     words = _KIND_AND_NAME.fullmatch(description)
     if words is None or _READ_OTHERWISE.search(description):
         return None
@@ -65,7 +65,7 @@ def find_plainly_named(description: str, observation: Observation) -> Element | 
 
 
 def place_by_name(description: str, observation: Observation) -> Place | None:
-    """The place of what is `find_plainly_named`; None where more has to be weighed."""
+    """Returns the place of the element of `find_plainly_named`; None if there is any doubt."""
     element = find_plainly_named(description, observation)
     if element is None:
         return None
@@ -74,10 +74,10 @@ def place_by_name(description: str, observation: Observation) -> Place | None:
 
 
 class NamesGrounder:
-    """Finds what is plainly named, and nothing else: what is left where no matcher is installed.
+    """Grounds plainly named elements only: the fallback if no matcher is installed.
 
     Args:
-        parts: who hears of it, and who takes looks.
+        parts: provides ``emit`` for the events and ``reader`` for looks with elements.
     """
 
     def __init__(self, parts: FinderParts) -> None:
@@ -87,7 +87,7 @@ class NamesGrounder:
         """Fill the slots of a call; a call without slots is returned unchanged.
 
         Raises:
-            NotFound: more than a kind and a name is said, or they may mean several things.
+            NotFound: a description is more than a kind and a name, or may mean several elements.
         """
         return await resolve(
             call, observation, locate=self._locate, emit=self._emit, reader=self._reader
@@ -100,9 +100,9 @@ class NamesGrounder:
 
 
 def _is_bare(number: int, observation: Observation) -> bool:
-    """Whether nothing is opened, and nothing but what holds an element has its middle.
+    """Whether no menu or dialog is open, and only an element's containers cover its middle.
 
-    Of a look that does not tell what holds what, no element is known to lie over another.
+    In a look without parents, no element is known to cover another.
     """
     elements = observation.elements or ()
     box, middle, at = elements[number].box, elements[number].box.centre, elements[number].parent
@@ -126,7 +126,7 @@ def _is_bare(number: int, observation: Observation) -> bool:
 
 
 def _is_unlike_others(name: str, element: Element, observation: Observation) -> bool:
-    """Whether nothing else that shows has a word of a name, or is nearly called so."""
+    """Whether no other visible element has a word of the name or a similar name."""
     from rapidfuzz import fuzz, process
 
     plain_name = _plain(name)
@@ -143,5 +143,5 @@ def _is_unlike_others(name: str, element: Element, observation: Observation) -> 
 
 
 def _plain(text: str) -> str:
-    """Without the signs that names are compared without."""
+    """Returns the text in lower case, without the signs that comparisons ignore."""
     return text.casefold().replace("_", "").replace("&", "")

@@ -1,4 +1,4 @@
-"""A planner that points by itself: its coordinates are mapped to the picture and checked."""
+"""Grounding for planners that write coordinates: maps them to the picture and checks them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["PointingGrounder", "take_pixels", "written_as"]
 _SURE = 0.9
 """The least score at which an element overrules a planner's point; chosen by hand."""
 _BESIDE = 6
-"""Image pixels by which a point may miss an element's box and still mean it."""
+"""Image pixels by which a point may miss the box of the element that it means."""
 
 
 def written_as(convention: str) -> str:
-    """The words that tell a planner how to write places, by its profile's ``coordinates``."""
+    """Returns the words of the prompt for writing places, by the profile's ``coordinates``."""
     match convention:
         case "thousand":
             return "from 0 to 1000 of the screenshot's width and height"
@@ -37,17 +37,17 @@ def written_as(convention: str) -> str:
 
 
 class PointingGrounder:
-    """Takes the coordinates that a planner wrote, and finds what it only described.
+    """Uses the coordinates that a planner wrote, and grounds targets that it only described.
 
-    A point with a description is compared with what another grounder finds: where that is sure of
-    another place, nothing is clicked and the planner hears of both.
+    A point with a description is compared with the result of another grounder. If that is sure of
+    another place, nothing is clicked and the planner is shown both.
 
     Args:
-        convention: how the planner writes points, as its profile says; empty: in pixels of the
+        convention: how the planner writes points, by its profile; empty: in pixels of the
             picture that it was sent.
-        finder: finds descriptions among elements.
-        checker: the same, for its say on points: it tells nobody else.
-        reader: takes the looks with elements that it needs for that.
+        finder: grounds descriptions.
+        checker: grounds the descriptions of points, for comparison; emits no events.
+        reader: takes the looks with elements for the comparison.
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
     """
 
@@ -69,8 +69,8 @@ class PointingGrounder:
         """Map the points of a call, and fill its slots.
 
         Raises:
-            NotFound: a point lies outside the picture, the description is sure to be elsewhere, or
-                a slot's description was not found.
+            NotFound: a point is outside the picture, its description is surely elsewhere, or the
+                description of a slot has no match.
             ModelUnavailable, BudgetExceeded: from the finder.
         """
         if not points(call.actions):
@@ -87,10 +87,10 @@ class PointingGrounder:
         return replace(_ground_points(mapped, observation, self._emit, started), call=call)
 
     async def _check(self, call: ToolCall, observation: Observation) -> None:
-        """Compare one point with what its description is found as.
+        """Compare the only point of a call with the match of its description.
 
         Raises:
-            NotFound: it is sure to be elsewhere.
+            NotFound: the match is surely elsewhere.
         """
         pointed = set(points(call.actions))
         if len(pointed) != 1 or not call.description.strip():
@@ -116,7 +116,7 @@ class PointingGrounder:
 
 
 def take_pixels(call: ToolCall, observation: Observation, *, emit: Emit) -> GroundedCall:
-    """Returns the call grounded with its own points, which are pixels of the picture.
+    """Returns the call grounded at its own points, which are pixels of the picture.
 
     Args:
         call: a call without slots.
@@ -124,7 +124,7 @@ def take_pixels(call: ToolCall, observation: Observation, *, emit: Emit) -> Grou
         emit: takes `hisa.events.Grounded` or `hisa.events.GroundingFailed`.
 
     Raises:
-        NotFound: a point lies outside the picture.
+        NotFound: a point is outside the picture.
     """
     if not points(call.actions):
         return GroundedCall(call, call.input, call.actions)
@@ -146,7 +146,7 @@ def _ground_points(
 
 @contextmanager
 def _record_refusal(call: ToolCall, emit: Emit) -> Iterator[None]:
-    """Write down a point that is not taken."""
+    """Emit an event if a point is refused."""
     try:
         yield
     except NotFound as error:
@@ -156,13 +156,13 @@ def _record_refusal(call: ToolCall, emit: Emit) -> Iterator[None]:
 
 
 def _mapping(convention: str, image: Size) -> Callable[[Point], Point]:
-    """From the planner's numbers to pixels of the picture."""
+    """Returns the function from the planner's numbers to pixels of the picture."""
     match convention:
         case "thousand":
             return lambda at: Point(at.x * image.width / 1000, at.y * image.height / 1000)
         case "unit":
             return lambda at: Point(at.x * image.width, at.y * image.height)
-        case "pixels":  # of the picture as the family's server resizes it
+        case "pixels":  # pixels of the picture as the family's server resizes it
             resized = smart_resize(image, min_pixels=QWEN_MIN_PIXELS, max_pixels=QWEN_MAX_PIXELS)
             wide, high = image.width / resized.width, image.height / resized.height
             return lambda at: Point(at.x * wide, at.y * high)
@@ -179,7 +179,7 @@ def _require_inside(places: Iterable[Point], image: Size) -> None:
 
 
 def _around(point: Point, observation: Observation) -> BoundingBox | None:
-    """The smallest element's box that holds a point, in image pixels."""
+    """Returns the smallest box of an element around a point, in image pixels."""
 
     def box(element: Element) -> BoundingBox:
         return observation.convert_box(element.box, "image")

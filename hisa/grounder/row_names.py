@@ -1,4 +1,4 @@
-"""What tells equal things apart: the words of the row, card or line that each stands in."""
+"""Distinguishes equal elements by the words of the row, card or line that each is in."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from hisa.text.prompt_text import excerpt
 __all__ = ["row_names"]
 
 _USED = frozenset({"clickable", "focusable", "selectable", "editable"})
-"""States of texts and cells that are there for more than to be read."""
+"""States of texts and cells that can be used, not only read."""
 _TEXTS = SHOWS_TEXT | {"table cell", "table row header", "link"}
 _CHARS = 40
-"""Characters of the words of a row: as many as of a name in a short list."""
+"""Most characters of the words of a row: as many as of a name in a short list."""
 
 
 def row_names(
@@ -26,15 +26,15 @@ def row_names(
     *,
     counted: bool = False,
 ) -> Mapping[Thing, str]:
-    """Words that begin with "of" or "(", for things that are told alike and do not only show text.
+    """Returns words, beginning with "of" or "(", for elements that are listed with equal lines.
 
-    Words that all rows begin with are left out.
+    Elements that only show text get none. Words that all rows begin with are left out.
 
     Args:
-        things: in the order of the screen.
-        observation: what they were listed from.
-        line: what is told of a thing.
-        counted: whether those that no words tell apart are numbered.
+        things: the elements, in the order of the screen.
+        observation: the look that they are from.
+        line: returns the line of an element.
+        counted: whether elements that no words distinguish are numbered.
     """
     groups: dict[str, list[Thing]] = {}
     for thing in things:
@@ -57,7 +57,7 @@ def row_names(
 
 
 def _shortest(row: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> str:
-    """The first words of a row that no other one begins with; what all begin with is left out."""
+    """Returns the first words of a row that no other has, after those that all begin with."""
     shared_columns = (len(set(column)) == 1 for column in zip(row, *others, strict=False))
     start = sum(takewhile(bool, shared_columns)) if others else 0
     for end in range(start + 1, len(row) + 1):
@@ -72,9 +72,11 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _own_words(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]) -> list[str]:
-    """The texts of what holds a thing and not all others of a group, else those on its line.
+    """Returns the texts of an element's containers, else those on its line.
 
-    It grows until it holds another one, and further where there is no text before or beside it.
+    The containers are taken from the inside out until one holds another element of the group. The
+    search goes further if there is no text in them or on the line, but never to a container of
+    the whole group.
     """
     number = thing.number
     if number is None or elements[number].parent is None:
@@ -99,7 +101,7 @@ def _part_of(holder: int, elements: Sequence[Element]) -> Callable[[int], bool]:
 
 
 def _own_line(thing: Thing, group: Sequence[Thing], elements: Sequence[Element]) -> list[Element]:
-    """The elements on the line of a thing, from the left, where no other of its group stands."""
+    """Returns the elements on an element's line, from the left; none if its group shares it."""
     if any(other is not thing and _is_level(other.element, thing) for other in group):
         return []
     level = (element for element in elements if _is_level(element, thing))
@@ -107,7 +109,7 @@ def _own_line(thing: Thing, group: Sequence[Thing], elements: Sequence[Element])
 
 
 def _is_level(element: Element, thing: Thing) -> bool:
-    """Whether it stands beside a thing, in its window, and is about as high."""
+    """Whether an element is beside another in the same window and about as high."""
     least, most = sorted((element.box.height, thing.box.height))
     shared = -gaps(element.box, thing.box)[1]
     same = element.window == thing.element.window
@@ -115,7 +117,7 @@ def _is_level(element: Element, thing: Thing) -> bool:
 
 
 def _texts(elements: Sequence[Element], thing: Thing) -> list[str]:
-    """Returns the texts or names of elements, mere texts first, without repeats and own words."""
+    """Returns the texts or names of elements, plain texts first, without repeats and own words."""
     own, texts = thing.element.name.split(), list[str]()
     for element in sorted(elements, key=lambda element: element.role not in _TEXTS):
         words = (element.name or element.text).split()

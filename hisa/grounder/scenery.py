@@ -1,4 +1,4 @@
-"""What is on a screen to be listed: as the matcher sees it, else as it is told."""
+"""Lists the elements of a screen: by the matcher if one is installed, else by accessibility."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ["open_scenery"]
 
 _SHOWING = frozenset({"showing", "visible"})
 _BEHIND = 0.5
-"""How usable a thing is that lies behind the window in front."""
+"""How usable an element is that is behind the window in front."""
 
 
 def open_scenery(observation: Observation) -> Scenery:
-    """Returns what can be listed of a screen.
+    """Returns the elements of a screen that can be listed.
 
     Raises:
-        PluginFailed: a package's part cannot be imported or raised something; names it.
+        PluginFailed: a package's part cannot be imported or raised an error; names it.
     """
     matcher = find_matcher()
     return matcher.open_scenery(observation) if matcher else _ElementScenery(observation)
 
 
 class _ElementScenery:
-    """The elements that show, as accessibility tells them; see `hisa.grounder.matchers.Scenery`.
+    """The visible elements of accessibility; see `hisa.grounder.matchers.Scenery`.
 
-    No label is found for what has no name, and what lies over what is not looked into.
+    Elements without a name get no label, and covered elements are not recognised.
     """
 
     def __init__(self, observation: Observation) -> None:

@@ -1,4 +1,4 @@
-"""Where in its box a thing is clicked."""
+"""Chooses the point of an element's box to click."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from hisa.screen.observation import Element, Observation
 __all__ = ["spot", "spot_in"]
 
 _WIDE_EXPANDER = 150
-"""Pixels; an expander wider than this is clicked at its title. Chosen by hand."""
+"""Width in pixels above which an expander is clicked at its title; chosen by hand."""
 _TITLE = 24
-"""Pixels; from an expander's left end into its title."""
+"""Pixels from an expander's left end into its title."""
 
 
 def spot(thing: Thing, observation: Observation) -> Point:
-    """The point of a thing to click, in image space; of a slider it is the handle that is seen."""
+    """Returns the point of an element to click, in image space; for a slider, on its handle."""
     return spot_in(thing.element, observation.convert_box(thing.handle or thing.box, "image"))
 
 
 def spot_in(element: Element, box: BoundingBox) -> Point:
-    """The middle of a box, unless only one end of it reacts as wanted.
+    """Returns the middle of a box, or a point near one end if only that reacts as wanted.
 
-    An expander's box is as wide as what it folds, but only its title reacts; a spin button's
-    number stands left of its arrows; what is typed into a date's part goes on to the next one.
+    An expander's box is as wide as its content, but only its title reacts. A spin button's number
+    is left of its arrows. In a date editor, typing starts at the clicked part and goes on to the
+    next one.
     """
     middle = box.centre
     if "expandable" in element.states and box.width > _WIDE_EXPANDER:

@@ -1,4 +1,4 @@
-"""Things that are worth a line of a numbered list, their order, and the words that tell them."""
+"""Selects the elements of a numbered list, orders them, and describes each in words."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ __all__ = [
 ]
 
 NAME_CHARS = 60
-"""Characters of a name or a value in a list; chosen by hand."""
+"""Most characters of a name or a value in a list; chosen by hand."""
 TEXT_CHARS = 200
-"""The same of what is only there to be read."""
+"""Most characters of an element that is only read."""
 _IN_FRONT = 0.7
-"""How usable a thing must be to be listed: what lies behind something is not."""
+"""How usable an element must be to be listed: those behind another window are not."""
 _HOLDERS = (CONTAINERS | LAYOUT | {"scroll bar", "landmark", "article"}) - {"section"}
-"""Roles that hold, order or move others."""
+"""Roles of elements that only contain, arrange or scroll others."""
 TICKS = frozenset(
     {"check box", "radio button", "toggle switch", "switch", "check menu item", "radio menu item"}
 )
 _AREAS = frozenset({"canvas", "drawing area"})
-"""Roles of what an application paints by itself, of which no part is told."""
+"""Roles of areas that an application paints itself, without reporting their parts."""
 _NAMELESS = FIELDS | TICKS | {"push button", "button", "toggle button", "slider"}
-"""Roles that are worth a number without any words."""
+"""Roles that are listed even without any words."""
 _KINDS = {
     **dict.fromkeys(("push button", "push button menu"), "button"),
     **dict.fromkeys(("text", "entry", "search box", "text box", "editbar"), "field"),
@@ -65,13 +65,13 @@ _ADDRESS = re.compile(r"[A-Z]{1,3}[0-9]{1,7}")
 """How spreadsheets name their cells."""
 _DOES = frozenset(word for words in ARROW_WORDS.values() for word in words)
 _STATES = ("focused", "selected", "pressed", "expanded")
-"""States that are told as they are."""
+"""States that are listed under their own names."""
 
 
 def select_useful(things: Sequence[Thing]) -> list[Thing]:
-    """The things that a planner can use or read, in the order of the screen, each once."""
+    """Returns the elements that a planner can use or read, in screen order, without doubles."""
     useful = _drop_doubles([t for t in things if t.front >= _IN_FRONT and _is_useful(t)])
-    # What stands inside a thing follows it in the tree.
+    # The parts of an element follow it in the tree.
     useful = [t for at, t in enumerate(useful) if not _holds_only(t, islice(useful, at + 1, None))]
     long = [t for t in useful if t.role in SHOWS_TEXT and len(words_of(t).split()) > 1]
     links = {
@@ -81,9 +81,10 @@ def select_useful(things: Sequence[Thing]) -> list[Thing]:
 
 
 def _links(thing: Thing, long: Iterable[Thing]) -> bool:
-    """Whether a browser tells a part of a sentence apart: it does so where the page listens to it.
+    """Whether an element is a part of a sentence that takes clicks, as a link does.
 
-    Without a listener, what is written in such a part belongs to the sentence itself.
+    A browser reports such a part separately only if the page listens to it; otherwise its text
+    belongs to the sentence.
     """
     return thing.role == "section" and any(
         thing.box.height < text.box.height and overlap(text.box, thing.box) > 0.8
@@ -93,7 +94,7 @@ def _links(thing: Thing, long: Iterable[Thing]) -> bool:
 
 
 def _is_useful(thing: Thing) -> bool:
-    """Whether it has words or is something to use; what only holds or moves others is neither."""
+    """Whether it has words or can be used; false for elements that only hold or move others."""
     if thing.role in _AREAS or (thing.role == "list box" and "focusable" in thing.element.states):
         return True
     if thing.role in _HOLDERS or thing.role.startswith("document "):
@@ -104,7 +105,7 @@ def _is_useful(thing: Thing) -> bool:
 
 
 def _drop_doubles(things: Sequence[Thing]) -> list[Thing]:
-    """Without texts that another thing tells too, and without what surrounds its own double."""
+    """Returns the elements without repeated texts and without wrappers of an equal element."""
     by_words: dict[str, list[Thing]] = {}
     for thing in things:
         by_words.setdefault(words_of(thing), []).append(thing)
@@ -121,7 +122,7 @@ def _drop_doubles(things: Sequence[Thing]) -> list[Thing]:
 
 
 def _is_double(thing: Thing, other: Thing) -> bool:
-    """Whether a thing with the same words stands for it: what it labels, or what it surrounds."""
+    """Whether another element with the same words replaces this one, its label or wrapper."""
     if thing is other:
         return False
     texts = thing.role in SHOWS_TEXT, other.role in SHOWS_TEXT
@@ -136,24 +137,24 @@ def _is_double(thing: Thing, other: Thing) -> bool:
 
 
 def _is_part(thing: Thing, words: str, other: Thing) -> bool:
-    """Whether a text stands in a longer one, in that part of it which the list shows."""
+    """Whether a text is part of a longer one that the list shows in full."""
     full_text = words_of(other)
     longer = len(words) < len(full_text) <= TEXT_CHARS
     return longer and words in full_text and overlap(other.box, thing.box) > 0.8
 
 
 def words_of(thing: Thing) -> str:
-    """The words that name a thing, or that stand in it, in lower case."""
+    """Returns the name of an element, or else its value, in lower case."""
     return plain(name_of(thing) or value_of(thing))
 
 
 def plain(text: str) -> str:
-    """Words in lower case, one blank between them."""
+    """Returns a text in lower case, with one blank between words."""
     return " ".join(text.casefold().split())
 
 
 def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
-    """Whether a cell or an entry says nothing but what the things inside it say."""
+    """Whether a cell or an entry has no words but those of the elements inside it."""
     if thing.role not in ("table cell", "list item", "tree item"):
         return False
     inside = takewhile(lambda t: overlap(thing.box, t.box) > 0.8, following)
@@ -162,31 +163,32 @@ def _holds_only(thing: Thing, following: Iterable[Thing]) -> bool:
 
 
 def name_of(thing: Thing) -> str:
-    """The name of a thing; empty where it has none."""
+    """Returns the name of an element; empty if it has none."""
     e = thing.element
     return (e.name or e.label or e.description).strip()
 
 
 def near_of(thing: Thing) -> str:
-    """The text beside a thing without a name that seems to label it."""
+    """Returns the text beside an element that most likely labels it; empty if there is none."""
     return max(thing.labels, key=lambda label: label[1], default=("", 0.0))[0].strip()
 
 
 def value_of(thing: Thing) -> str:
-    """Returns what stands in a thing, where its name is not that; no passwords."""
+    """Returns the text in an element; empty if it equals the name or is a password."""
     e = thing.element
     value = "" if e.role == PASSWORD else e.text.strip()
     return "" if value == e.name.strip() else value
 
 
 def rank_things(things: Sequence[Thing], task: Task, observation: Observation) -> list[Thing]:
-    """Returns the things, those that a planner needs most first.
+    """Returns the elements, those that a planner needs most first.
 
-    First those that the task's words name, then open menus and lists, then the focused window.
+    Elements that the task's words name come first, then entries of open menus, then the focused
+    window.
 
     Args:
-        things: the things, in the order of the screen.
-        task: its words are compared with those of the things.
+        things: the elements, in the order of the screen.
+        task: its words are compared with those of the elements.
         observation: the look that they are from.
     """
     task_words = tokens(task.instruction)
@@ -210,13 +212,13 @@ def _build_rank_text(thing: Thing) -> str:
 
 
 def _has_words(thing: Thing) -> bool:
-    """Whether it has words besides the address of a cell."""
+    """Whether an element has words other than the address of a cell."""
     name = name_of(thing)
     return bool(value_of(thing) or near_of(thing) or (name and not _ADDRESS.fullmatch(name)))
 
 
 def in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]:
-    """The focused window's things, then those of each other window."""
+    """Returns the focused window's elements, then those of each other window."""
     front = in_front(observation)
     order: dict[str, int] = {}
     for thing in things:
@@ -230,7 +232,7 @@ def in_windows(things: Sequence[Thing], observation: Observation) -> list[Thing]
 
 
 def describe_thing(thing: Thing, chars: int = NAME_CHARS) -> str:
-    """Kind, name, value and states of a thing, in words that cannot pose as another line."""
+    """Returns an element's kind, name, value and states, as a line that cannot pose as another."""
     parts = [kind_of(thing)]
     name, value = name_of(thing), value_of(thing)
     long = TEXT_CHARS if chars == NAME_CHARS else chars
@@ -250,7 +252,7 @@ def describe_thing(thing: Thing, chars: int = NAME_CHARS) -> str:
 
 
 def _arrow(thing: Thing) -> str:
-    """The way an arrow points, or what is drawn on it instead, and whose it is."""
+    """Returns an arrow's direction or the sign drawn on it, and the control that it belongs to."""
     texts = [text for text, _ in thing.labels]
     ways = [thing.element.name, *(word for word in texts if word in ("plus", "minus"))]
     beside = next((text for text in texts if text.strip() and text not in _DOES), "")
@@ -260,7 +262,7 @@ def _arrow(thing: Thing) -> str:
 
 
 def kind_of(thing: Thing) -> str:
-    """A plain word for a thing's role."""
+    """Returns a plain word for an element's role."""
     if thing.is_made_control:
         return "control"
     if _listens(thing):
@@ -269,17 +271,17 @@ def kind_of(thing: Thing) -> str:
 
 
 def is_only_text(thing: Thing) -> bool:
-    """Whether a thing is there to be read, and takes no clicks."""
+    """Whether an element is only read and takes no clicks."""
     return thing.role in SHOWS_TEXT and not _listens(thing)
 
 
 def _listens(thing: Thing) -> bool:
-    """Whether a part of a page that only shows text is told to take clicks."""
+    """Whether a section of a page is reported as clickable."""
     return thing.role == "section" and "clickable" in thing.element.states
 
 
 def states_of(thing: Thing) -> Iterator[str]:
-    """The states of a thing that matter to who uses it."""
+    """Yields the states of an element that matter for using it."""
     states = thing.element.states
     yield from (state for state in _STATES if state in states)
     if "checked" in states:
@@ -302,12 +304,12 @@ def _is_disabled(thing: Thing) -> bool:
 
 
 def fit_in_quotes(text: str, chars: int = NAME_CHARS) -> str:
-    """A text that fits between quotes."""
+    """Returns a text, shortened, that fits between double quotes."""
     return excerpt(text, chars).replace('"', "'")
 
 
 def place_of(thing: Thing, observation: Observation) -> Place:
-    """Returns where a thing is pointed at, with what is said of it."""
+    """Returns the place of an element, labelled with its role and name."""
     label = f'{fit_in_quotes(thing.role)} "{fit_in_quotes(name_of(thing) or value_of(thing))}"'
     if not name_of(thing) and (near := near_of(thing)):
         label += f' near "{fit_in_quotes(near)}"'

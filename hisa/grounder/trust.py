@@ -1,4 +1,4 @@
-"""How far a model's picks from a list are trusted: by its profile, else by a self-test."""
+"""Types for the trust in a model's picks from a list, and the key of its measurements."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from hisa.screen.geometry import Size
 __all__ = ["PICKS_RIGHT", "POINTS_RIGHT", "Ask", "Key", "Trust", "key_of"]
 
 PICKS_RIGHT = 0.9
-"""The chance that a strong model picks what is meant from a list."""
+"""The probability that a strong model picks the target from a list."""
 POINTS_RIGHT = 0.85
-"""The chance that a model points at what is meant, taken a little lower than good ones have it."""
+"""The probability that a model points at the target; slightly below that of good models."""
 Ask = Callable[[str, Sequence[str], Size], Awaitable[tuple[int, str]]]
-"""Has a model pick by a description from things in words, on a picture of that size. Returns a
-number, 0 for none, and why where it is no number."""
+"""Has a model pick one of the elements, which are given in words, by a description, on a picture
+of that size. Returns a number, 0 for none, and the reason if the answer is not valid."""
 Key = tuple[str, str, str]
 """A model's name, the address of its server, and the name of its profile."""
 
 
 @dataclass(frozen=True)
 class Trust:
-    """The chance that a model is right, None where it is not worth asking; and how it is known."""
+    """The probability that a model is right, None if it should not be asked, and its source."""
 
     right: float | None
     words: str = ""

@@ -29,8 +29,8 @@ class Unreadable(NotFound):
     """A model's answer is not one point inside the picture.
 
     Args:
-        message: what it is instead.
-        answer: the model's.
+        message: what is wrong with it.
+        answer: the model's reply.
     """
 
     def __init__(self, message: str, answer: ModelReply) -> None:
@@ -39,11 +39,11 @@ class Unreadable(NotFound):
 
 
 class Seer:
-    """A model that points at things on a picture, one request at a time.
+    """A model that points at elements on a picture, one request at a time.
 
     Args:
         model: serves the role ``grounder``.
-        format: how it is asked and how it answers.
+        format: its prompt and answer syntax.
     """
 
     def __init__(self, model: Model, format: GroundingFormat) -> None:  # noqa: A002
@@ -58,12 +58,12 @@ class Seer:
     async def ask(
         self, screenshot: Screenshot, description: str, *, after: Unreadable | None = None
     ) -> Point:
-        """Ask where it is; returns pixels of the picture (space "image").
+        """Ask for the place of a description; returns pixels of the picture (space "image").
 
         Args:
             screenshot: the picture.
-            description: what to look for.
-            after: the answer to the same question that could not be used.
+            description: the planner's words for the target.
+            after: an earlier, unusable answer to the same question, which is shown to the model.
 
         Raises:
             Unreadable: the answer is not one point inside the picture.
@@ -83,14 +83,14 @@ class Seer:
             point = self._format.parse(answer.text, shown)
         except NotFound as error:
             raise Unreadable(str(error), answer) from error
-        # The picture as it was shown plays the screen's part: one conversion, whatever its size.
+        # The picture as shown takes the role of the screen: one conversion, whatever its size.
         at = Point(point.x, point.y, "screen")
         return convert(at, "image", screen=shown, image=screenshot.size)
 
     def _prepare(
         self, screenshot: Screenshot, description: str
     ) -> tuple[Size, tuple[Message, ...]]:
-        """The messages, with their pictures encoded: one trip to a thread for all of it."""
+        """Build the messages and encode their pictures, in one visit to a thread."""
         shown, messages = self._format.prepare(screenshot, description)
         for picture in ModelRequest("grounder", messages).pictures:
             picture.sha256, picture.data_url  # noqa: B018
@@ -102,7 +102,7 @@ class VisionGrounder:
 
     Args:
         model: serves the role ``grounder``.
-        format: how it is asked and how it answers.
+        format: its prompt and answer syntax.
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
     """
 
@@ -114,7 +114,7 @@ class VisionGrounder:
         """Fill the slots of a call; a call without slots is returned unchanged.
 
         Raises:
-            NotFound: no answer that is one point inside the picture.
+            NotFound: no answer was exactly one point inside the picture.
             ModelUnavailable, BudgetExceeded: from the model.
         """
         return await resolve(call, observation, locate=self._locate, emit=self._emit)
@@ -127,7 +127,7 @@ class VisionGrounder:
         return Place(description, point, None, self._seer.name)
 
     async def _point(self, description: str, screenshot: Screenshot) -> Point:
-        """The answer; one that cannot be parsed is requested again, once, with the error."""
+        """Returns the model's point; if it is unusable, asks once more, with the error."""
         try:
             return await self._seer.ask(screenshot, description)
         except Unreadable as error:

@@ -22,16 +22,15 @@ async def bounded_pieces(
     Args:
         pieces: the pieces of the body as they arrive.
         encoding: the header Content-Encoding.
-        most: bytes of the longest body that is accepted, counted after decompression.
+        most: most bytes of the body, counted after decompression.
 
     Raises:
         ResponseTooLong: the body is longer.
-        httpx.DecodingError: it cannot be decompressed, or its encoding cannot be decompressed piece
-            by piece.
+        httpx.DecodingError: it cannot be decompressed, or has an encoding that is not supported.
     """
     if encoding not in ("", "identity", "gzip", "deflate"):
         raise httpx.DecodingError(f"a response encoded as {encoding!r}, which was not asked for")
-    # 32: zlib tells gzip and zlib apart by their first bytes.
+    # 32: zlib distinguishes gzip and zlib by their first bytes.
     packed = encoding in ("gzip", "deflate")
     unpacker = zlib.decompressobj(32 + zlib.MAX_WBITS) if packed else None
     size = 0

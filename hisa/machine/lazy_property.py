@@ -2,7 +2,7 @@
 
 ``functools.cached_property`` holds one lock for all objects of a class up to Python 3.11, so two
 threads that encode two pictures wait for each other. From 3.12 on it holds none, so two threads
-that ask for the same picture both encode it.
+that need the same picture both encode it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a coroutine in its own event loop while another loop is running."""
+"""Runs a coroutine in a separate event loop while another loop is running."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _Value = TypeVar("_Value")
 
 
 def run_in_thread(work: Coroutine[Any, Any, _Value]) -> _Value:
-    """Runs a coroutine in a thread with its own loop; Ctrl-C in this thread cancels it.
+    """Runs a coroutine in a thread with a separate loop; Ctrl-C in this thread cancels it.
 
     Raises:
         KeyboardInterrupt: the coroutine was cancelled before it returned.
@@ -33,7 +33,7 @@ def run_in_thread(work: Coroutine[Any, Any, _Value]) -> _Value:
 
 @contextmanager
 def _on_ctrl_c(stop: Callable[[], object]) -> Iterator[None]:
-    """Call ``stop`` when a person presses Ctrl-C: the outer loop is blocked, and so its handler."""
+    """Call ``stop`` on Ctrl-C: the outer loop is blocked, so its own handler cannot run."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread gets signals
         return

@@ -1,7 +1,7 @@
-"""The optional parts of HiSA, and the one command that installs each: `hisa install`.
+"""The optional parts of HiSA, and the command that installs them: `hisa install`.
 
 An error about a missing part names ``hisa install PART``, which works in a checkout and from a
-wheel. Only this file has the versions of what is installed without its own dependencies.
+wheel. Only this file has the versions of packages that are installed without dependencies.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DISTRIBUTION = "hisa-agent"
-"""What pip calls HiSA: ``hisa`` on the package index is another program."""
+"""The name of HiSA for pip: ``hisa`` on the package index is another program."""
 OSWORLD = "desktop-env==1.0.2"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"""\bextra\s*==\s*['"]([^'"]+)['"]""")
@@ -42,14 +42,14 @@ class Part:
     """An optional part.
 
     It is a script for the system's package manager, or Python packages: those of an extra of HiSA,
-    and perhaps one that is installed without its own dependencies.
+    and perhaps one that is installed without dependencies.
     """
 
     summary: str
     modules: tuple[str, ...] = ()
     """The modules that can be imported once it is installed."""
     alone: str = ""
-    """A requirement that is installed without its own dependencies."""
+    """A requirement that is installed without dependencies."""
     why_alone: str = ""
     """The reason for that, for lists of parts."""
     extra: str = ""
@@ -169,7 +169,7 @@ def commands(name: str, *, alone: bool = False) -> list[list[str]]:
 
     Args:
         name: one of `PARTS`.
-        alone: whether to leave out the libraries that it needs.
+        alone: whether to leave out its extra's libraries if it has a package without dependencies.
 
     Raises:
         UsageError: there is no such part, or no pip or uv to install it with.
@@ -198,7 +198,7 @@ def _installer() -> Sequence[str]:
     """Returns the command that installs packages into the Python that runs this.
 
     Raises:
-        UsageError: it has no pip, and there is no uv.
+        UsageError: this Python has no pip, and there is no uv.
     """
     if _is_here("pip"):
         return (sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")

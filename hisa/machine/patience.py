@@ -1,8 +1,8 @@
 """Measures how slow the machine is at the moment; every time limit is scaled by it.
 
 A limit that suits an idle machine is too short on a busy one: the same boot, screen reading or
-conversion takes many times longer while others compete for the processors. `patience` stretches a
-limit and never shortens one, so on an idle machine a limit is what it says.
+conversion takes many times longer while others compete for the processors. `patience` lengthens a
+limit and never shortens it, so on an idle machine the limit is unchanged.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from functools import cache
 __all__ = ["MOST", "Deadline", "patience", "slowness"]
 
 MOST = 16.0
-"""Largest stretch: a wait has to end, and at 16 times its length something else is wrong."""
+"""Largest factor: a wait has to end, and at 16 times its length something else is wrong."""
 _FRESH_SECONDS = 1.0
-"""The load is read at most once in this time; a value this old is as good as a new one."""
+"""The load is read at most once in this time; a value of this age is still good enough."""
 _LOOP, _REFERENCE_SECONDS = 20_000, 0.0022
-"""Turns of the measured loop, and their time on the 2-core Xeon VM on which limits were set."""
+"""Iterations of the measured loop, and their time on the 2-core Xeon VM where limits were set."""
 
 _last: tuple[float, float] | None = None
 
@@ -29,7 +29,7 @@ def patience(seconds: float) -> float:
 
 
 class Deadline:
-    """The end of a wait, which moves away while the machine is busy: load may begin mid-wait.
+    """The end of a wait, postponed while the machine is busy: load may begin during the wait.
 
     Args:
         seconds: the limit on an idle machine.
@@ -66,7 +66,7 @@ def slowness() -> float:
 
 @cache
 def _processor() -> float:
-    """Returns the processor time of a fixed loop over the reference machine's; the best of five."""
+    """Returns the best of five times of a fixed loop, relative to the reference machine."""
     best = float("inf")
     for _ in range(5):
         started = time.thread_time()
@@ -78,7 +78,7 @@ def _processor() -> float:
 
 
 def _competition() -> float:
-    """Returns the runnable tasks per processor, now or in the last minute, whichever is more."""
+    """Returns the runnable tasks per processor, now or in the last minute, the larger one."""
     processors = len(os.sched_getaffinity(0)) or 1
     try:
         with open("/proc/loadavg", encoding="ascii") as file:

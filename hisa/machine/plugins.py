@@ -1,4 +1,4 @@
-"""Finds what installed packages add to HiSA, by the entry-point groups ``hisa.*``.
+"""Finds the parts that installed packages add to HiSA, by the entry-point groups ``hisa.*``.
 
 An entry point is imported when its name is used, never before. The names of HiSA's own parts are
 looked up first, so no package can take one.
@@ -52,12 +52,12 @@ EntryPointGroup = Literal[
     "hooks",
 ]
 ENTRY_POINT_GROUPS: tuple[EntryPointGroup, ...] = get_args(EntryPointGroup)
-"""Each is the group ``hisa.NAME``; the documentation page "Adding a part" describes each."""
+"""Names of the groups ``hisa.NAME``; the documentation page "Adding a part" describes them."""
 
 
 @dataclass(frozen=True)
 class Later:
-    """Stands for a part that is imported when it is used, so announcing it costs nothing.
+    """A reference to a part that is imported on first use, so announcing it costs nothing.
 
     Args:
         place: where the part is, as ``package.module:name``.
@@ -89,8 +89,8 @@ class OpenedTools(Later):
     """Tools that are opened with a run and closed at its end, announced in ``hisa.tools``.
 
     The entry point has the name of the section below ``tools`` in the settings. The part is called
-    with that section, a function that takes notes on the run, and ``reserved``, the tool names that
-    are already used. It returns an async context manager that yields the tools.
+    with that section, a function that writes a note to the run's log, and ``reserved``, the tool
+    names that are already used. It returns an async context manager that yields the tools.
     """
 
 
@@ -102,7 +102,7 @@ def points(group: EntryPointGroup) -> tuple[EntryPoint, ...]:
 @functools.lru_cache(maxsize=32)
 def _points(group: EntryPointGroup, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Caches by ``path``, the import path: a benchmark looks up each of its metrics."""
-    from importlib.metadata import entry_points  # half the time of `hisa --version`
+    from importlib.metadata import entry_points  # slow to import: half of `hisa --version`
 
     entries = entry_points(group=f"hisa.{group}")
     return tuple(sorted(entries, key=lambda point: (not is_ours(point), point)))
@@ -144,7 +144,7 @@ def announced_names(group: EntryPointGroup) -> tuple[str, ...]:
 
 
 def find(group: EntryPointGroup, name: str) -> EntryPoint | None:
-    """Returns the entry point of a name, not loaded; None if there is none.
+    """Returns the entry point of a name, without loading it; None if there is none.
 
     An entry point whose name ends with a colon stands for all names that begin with it.
     """
@@ -173,7 +173,7 @@ def load(group: EntryPointGroup, point: EntryPoint) -> Any:
 
 
 def make(group: EntryPointGroup, name: str, *arguments: Any, **named: Any) -> Any:
-    """Calls the factory of a name; returns what it makes, or None if there is no factory.
+    """Calls the factory of a name; returns its result, or None if there is no factory.
 
     Args:
         group: the entry-point group of the factory.

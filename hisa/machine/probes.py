@@ -1,4 +1,4 @@
-"""The result of looking for something on this machine or at an address."""
+"""The result of checking for a part on this machine or at an address."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ __all__ = ["Probe"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One thing that was looked for, and whether it is there."""
+    """One part that was checked for, and whether it is available."""
 
     name: str
     ok: bool
     detail: str
     fix: str = ""
-    """The command that helps if it is not there."""
+    """The command that helps if it is not available."""
     needed: bool = True
-    """Whether the caller cannot do without it."""
+    """Whether the caller requires it."""

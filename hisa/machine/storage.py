@@ -1,7 +1,8 @@
 """Files that survive a crash: replaced whole, appended to by whole lines, locked by one process.
 
-Locks are the kernel's (``flock``): they end with the process that holds them. Each function says
-whether its write is on the disk or only with the operating system; killing HiSA loses neither.
+Locks are the kernel's (``flock``): they end with the process that holds them. Each function
+documents whether its write is on the disk or only with the operating system; killing HiSA loses
+neither.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Lock:
         """Returns the lock, or None if another process holds it.
 
         Raises:
-            OSError: the file cannot be made.
+            OSError: the file cannot be created.
         """
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
         try:

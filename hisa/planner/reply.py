@@ -1,6 +1,6 @@
-"""The planner's reply: from text to a checked `ToolCall`, or an error the model can act on.
+"""Reads the planner's reply: from text to a checked `ToolCall`, or an error for the model.
 
-A pure function of the text: nothing is grounded, called or executed here.
+The result depends on the text alone: nothing is grounded, called or executed here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from hisa.text.thinking import without_thinking
 __all__ = ["REPLY_SCHEMA", "check_characters", "find_object", "parse_reply", "sequence_schema"]
 
 MAX_REPLY = 200_000
-"""Most characters; a longer reply is refused unread."""
+"""Most characters of a reply; a longer one is refused unread."""
 _MAX_STARTS = 64
 """Most opening braces to try when JSON is surrounded by prose."""
 _Form = TypeVar("_Form", bound=BaseModel)
 
 
 _ENDING = frozenset({"termination", "infeasible"})
-"""Tools that end the run, so that nothing can stand beside them."""
+"""Tools that end the run; no other call is allowed beside them."""
 
 
 class _Call(BaseModel):
@@ -71,7 +71,7 @@ REPLY_SCHEMA: Mapping[str, Any] = {
 
 
 def sequence_schema(most: int) -> Mapping[str, Any]:
-    """The JSON schema of a reply with up to ``most`` calls."""
+    """Returns the JSON schema of a reply with up to ``most`` calls."""
     call = {
         "type": "object",
         "properties": _CALL_FIELDS,
@@ -100,12 +100,17 @@ _decoder = json.JSONDecoder(parse_constant=_no_constant)
 def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, Any]:
     """Returns the JSON object that has one of the keys; if there is none, the first object.
 
-    What stands in thinking tags is not read. Objects that say the same count as one, since models
-    repeat themselves, and doing it once is what all readings of that share.
+    Text in thinking tags is not read. Objects with the same call count as one: models repeat
+    themselves, and every reading of such a reply includes doing it once.
+
+    Args:
+        text: the reply.
+        keys: keys of which the object must have at least one.
+        several: the advice in the error if several objects differ.
 
     Raises:
-        InvalidReply: no object, or several with a key that differ, of which none is chosen;
-            ``several`` says what to do then. One that is broken counts with them.
+        InvalidReply: there is no object, or several with a key that differ; none of them is
+            chosen. A broken object with a key counts as one of them.
     """
     answer = without_thinking(text)
     values, gaps, problem = _decode_objects(answer)
@@ -124,7 +129,10 @@ def find_object(text: str, *keys: str, several: str = "give one") -> dict[str, A
 
 
 def _decode_objects(text: str) -> tuple[list[Any], list[str], str]:
-    """The JSON values that begin with a brace, the text around them, and the last problem."""
+    """Returns the JSON values that begin with a brace, the texts around them, and a problem.
+
+    The problem is that of the last text that could not be decoded.
+    """
     values: list[Any] = []
     gaps: list[str] = []
     problem, after = "no JSON object in it", 0
@@ -186,9 +194,13 @@ _PROSE = frozenset({"thought", "description", "description_2", "note"})
 
 
 def check_characters(fields: dict[str, Any]) -> dict[str, Any]:
-    """The object without what no screen or file can hold; JSON can write halves of characters.
+    """Returns the object without characters that no screen or file can hold.
 
-    Prose is cleaned. Anything that would be executed is refused, not changed.
+    JSON can hold halves of characters. Prose is cleaned; values that would be executed are refused
+    instead of changed.
+
+    Raises:
+        InvalidReply: a key or a value other than prose has such a character.
     """
     checked = {}
     for key, value in fields.items():
@@ -227,15 +239,15 @@ def parse_reply(text: str, *, most: int = 1, numbered: bool = False) -> ToolCall
     outside the closed set is not.
 
     Args:
-        text: what the model said.
-        most: calls that a reply may hold; from 2 on they may stand in a list, ``actions``.
-        numbered: whether ``"element": 17`` may stand for the description "element: 17".
+        text: the model's reply.
+        most: most calls of a reply; from 2 on they may be given in a list, ``actions``.
+        numbered: whether ``"element": 17`` is allowed for the description "element: 17".
 
     Returns:
         The first call, with the others as its ``following``.
 
     Raises:
-        InvalidReply: what is wrong and what is allowed.
+        InvalidReply: names the problem and what is allowed.
     """
     if not text.strip():
         raise InvalidReply("the reply is empty")
@@ -292,7 +304,7 @@ def _read_numbered_call(thought: str, number: int, item: _Call) -> ToolCall:
 
 
 def _prepare_fields(fields: dict[str, Any], numbered: bool) -> dict[str, Any]:
-    """A call's object in whole characters, with a number as the text that it stands for."""
+    """Returns a call's object with checked characters, and with its numbers as texts."""
     fields = check_characters(fields)
     for key, prose in _NUMBERED.items() if numbered else ():
         if key in fields and str(fields[key]).isdecimal():

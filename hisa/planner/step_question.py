@@ -1,4 +1,4 @@
-"""The question to the judge about one step: what the planner saw, and the candidates as data."""
+"""The question to the judge about one step: the planner's view, and the candidates as data."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from hisa.text.prompts import render
 __all__ = ["CANDIDATE_TOKENS", "step_question"]
 
 CANDIDATE_TOKENS = 2000
-"""Most tokens of all candidates together: eight of the length that planners write, uncut."""
+"""Most tokens of all candidates together: enough for eight of usual length."""
 _BEGINNING = 160
-"""Characters of a text that is too long, before the place where candidates begin to differ; chosen
+"""Characters at the beginning of a shortened text, before the part where candidates differ; chosen
 by hand."""
 
 
 def step_question(
     request: ModelRequest, candidates: Sequence[Candidate], *, must_pick: bool
 ) -> tuple[Message, Message]:
-    """Returns the messages that ask which candidate is carried out.
+    """Returns the messages that ask which candidate should be executed.
 
     Args:
-        request: the planner's request: the judge sees what it shows.
-        candidates: no two with the same key, so that their number does not sway the judge.
-        must_pick: it is offered no refusal.
+        request: the planner's request: the judge sees the same state and pictures.
+        candidates: no two with the same key, so that their number does not influence the judge.
+        must_pick: whether the judge may not refuse all candidates.
     """
     _, user = request.messages
     system = render("judge", picture=request.images > 0, must_pick=must_pick)
@@ -42,7 +42,7 @@ def step_question(
 
 
 def _list_calls(calls: Sequence[ToolCall]) -> str:
-    """Returns the calls, one a line; where they are too long, thoughts give way to actions."""
+    """Returns the calls, one per line; if they are too long, without thoughts and shortened."""
     most = max(len(text) for call in calls for text in _words(call).values())
 
     def lines(size: int, *, thoughts: bool = False) -> str:
@@ -58,7 +58,7 @@ def _list_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _common(texts: Sequence[str]) -> int:
-    """Returns the number of characters with which all texts begin alike."""
+    """Returns the length of the beginning that all texts have in common."""
     first, last = min(texts), max(texts)
     pairs = enumerate(zip(first, last, strict=False))
     return next((at for at, (character, other) in pairs if character != other), len(first))
@@ -69,7 +69,7 @@ def _fits(text: str) -> bool:
 
 
 def _cut(text: str, common: int, size: int) -> str:
-    """Returns the beginning of a long text, and what follows where candidates begin to differ."""
+    """Returns the beginning of a long text, and the part from where candidates differ."""
     if len(text) <= size:
         return text
     beginning = min(_BEGINNING, size // 2)
@@ -85,7 +85,7 @@ def _words(call: ToolCall) -> dict[str, str]:
 
 
 def _line(index: int, call: ToolCall, *, thoughts: bool, cut: Callable[[str], str]) -> str:
-    """Returns a call as JSON; of a sequence, each call in ``actions``."""
+    """Returns a call as JSON; the calls of a sequence are in ``actions``."""
     fields: dict[str, object] = {"index": index}
     if thoughts and call.thought:
         fields["thought"] = call.thought

@@ -1,4 +1,4 @@
-"""What the planner reads: the bounded state <I_t, E_t, R_k, P> as text (HiSA, equation 3)."""
+"""Writes the planner's view, the bounded state <I_t, E_t, R_k, P>, as text (HiSA, equation 3)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from hisa.text.prompt_text import ends, guard_tags, mark_untrusted, one_line
 __all__ = ["element_lines", "state_text"]
 
 MAX_ELEMENTS = 150
-"""Elements in the prompt; chosen by hand."""
+"""Most elements in the prompt; chosen by hand."""
 _PROGRAMS = "Installed, by command; told only now: "
 _MAX_WINDOWS = 8
 """Most windows in the prompt; chosen by hand."""
 _UNKNOWN = "unknown (the machine cannot tell)"
 _MAX_UNDRAWN = 3
-"""Things that a notice names as not drawn; a guest sends no more."""
+"""Most undrawn windows and controls in a notice; a guest sends no more."""
 _MAX_FIELD = 120
-"""Characters of a name or a text in such a line; chosen by hand."""
+"""Most characters of a name or a text in the line of an element; chosen by hand."""
 
 
 def _section(tag: str, body: str) -> str:
@@ -62,7 +62,7 @@ def _telling(observation: Observation) -> list[Element]:
 
 
 def element_lines(observation: Observation) -> Iterable[str]:
-    """The screen in words: windows first, then at most 150 elements, positions in image pixels."""
+    """Yields the screen as lines: windows, then at most 150 elements, in image pixels."""
     active = observation.active
     if active is not None:
         yield f"window: {_short(active.title)} ({_short(active.app)})"
@@ -74,7 +74,10 @@ def element_lines(observation: Observation) -> Iterable[str]:
 
 
 def _windows(observation: Observation) -> Iterable[str]:
-    """Id, application and title, the one in front first (ComputerRL, appendix C)."""
+    """Yields each window's id, application and title, the front one first.
+
+    The form is that of ComputerRL, appendix C.
+    """
     ranked = sorted(observation.windows, key=lambda window: window.active)
     for window in ranked[: -_MAX_WINDOWS - 1 : -1]:
         front = " (in front)" * window.active
@@ -91,20 +94,21 @@ def state_text(
     programs: str = "",
     tools: str = "",
 ) -> str:
-    """The user turn's text. Empty sections are left out.
+    """Returns the text of the user turn, without empty sections.
 
-    What stays comes first, then what grows at its end, then what is new at each step: a server
-    reuses what a request has in common with the one before up to the first byte that differs.
+    Constant sections come first, then those that grow at their end, then those that are new at
+    each step: a server reuses the beginning that a request shares with the previous one.
 
     Args:
-        task: for the instruction, which is never shortened.
-        observation: for the elements, where asked for.
+        task: provides the instruction, which is never shortened.
+        observation: provides windows, undrawn controls and, if requested, the elements.
         view: the bounded state.
-        elements: for models whose profile reads elements instead of pixels.
-        room: most tokens of all but the elements, which stand for the picture; the last output is
-            cut to it, since all other parts have limits of their own. None: no limit.
-        programs: what is installed.
-        tools: the further tools for this step; they have a limit of their own.
+        elements: whether to list the elements, for models that read them instead of pixels.
+        room: most tokens of all sections except the elements, which replace the picture. The last
+            output is shortened to fit, since all other sections have separate limits. None: no
+            limit.
+        programs: the installed programs, as text.
+        tools: the further tools for this step; they have a separate limit.
     """
     several = len(observation.windows) > 1
     windows = _section(
@@ -129,7 +133,7 @@ def state_text(
 
 
 def _undrawn(observation: Observation) -> str:
-    """Returns a notice of what exists but is not drawn yet; empty if everything is drawn."""
+    """Returns a notice of windows and controls that are not drawn yet; empty if all are."""
     names = ", ".join(map(_short, observation.undrawn[:_MAX_UNDRAWN]))
     return f"Not drawn yet: {names}. Wait before you judge or use it." if names else ""
 

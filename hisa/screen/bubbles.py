@@ -1,6 +1,6 @@
 """Windows that a program opens over its own and that no window manager lists.
 
-Browsers show their messages and small forms so: a bookmark's name, a question for a permission.
+Browsers use them for messages and small forms: a bookmark's name, a request for a permission.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOPS = frozenset({"alert", "dialog", "window"})
 
 
 def bubbles(observation: Observation) -> Mapping[str, BoundingBox]:
-    """The titles of the active program's bubbles, and where they are, in screen space."""
+    """Returns the boxes of the active program's bubbles by their titles, in screen space."""
     active = observation.active
     if active is None:
         return {}
@@ -31,9 +31,10 @@ def bubbles(observation: Observation) -> Mapping[str, BoundingBox]:
 
 
 def in_front(observation: Observation) -> Callable[[str], bool]:
-    """Tells of a window's title whether it has the focus, or is a bubble over the one that has it.
+    """Returns a function that tests whether a window is in front, by its title.
 
-    What belongs to no window is a menu or a list that is open.
+    In front are the focused window, the bubbles over it, and the empty title: an element without a
+    window is an open menu or list.
     """
     if observation.active is None:
         return lambda window: True

@@ -15,11 +15,11 @@ _HUES = (
     (15, "red"), (45, "orange"), (70, "yellow"), (170, "green"), (255, "blue"), (320, "purple"),
     (361, "red"),
 )  # fmt: skip
-"""Degrees of the colour circle below which each colour ends."""
+"""Upper limit of each colour in degrees of the colour circle."""
 
 
 def colour_word(red: float, green: float, blue: float) -> str:
-    """Name a colour in one word; black, white and grey are colours too.
+    """Name a colour in one word, including black, white and grey.
 
     Args:
         red: its red part, 0 to 1.
@@ -33,7 +33,7 @@ def colour_word(red: float, green: float, blue: float) -> str:
 
 
 def colour_of(screenshot: Screenshot, box: BoundingBox) -> str:
-    """Name the colour that fills most of a box inside the picture, in its pixels."""
+    """Name the main colour of a box, given in pixels of the picture."""
     left, top = int(box.left) + 1, int(box.top) + 1
     right, bottom = max(left + 1, int(box.right) - 1), max(top + 1, int(box.bottom) - 1)
     part = screenshot.pixels.crop((left, top, right, bottom))

@@ -1,4 +1,4 @@
-"""What a look does not tell, in words: its list of elements is shorter than what is there."""
+"""Describes in words which elements a look lacks: its list can be shorter than the screen's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROLE_CHARS = 24  # chosen by hand
 
 
 def cut_lists(observation: Observation) -> str:
-    """Returns which lists go on where they are not shown; empty: none do."""
+    """Returns which lists continue beyond their visible part; empty: none."""
     roles = (excerpt(e.role, _ROLE_CHARS) for e in observation.elements or () if CUT in e.states)
     named = ", ".join(f"the {role}" for role in dict.fromkeys(roles))
     return named and f"of {named} only what shows is known: scroll for the rest"

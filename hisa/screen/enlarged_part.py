@@ -1,4 +1,4 @@
-"""An enlarged part of a picture: which one to show, and the way back from a point on it."""
+"""Chooses and enlarges a part of a picture, and converts points on it back."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hisa.screen.observation import Screenshot
 __all__ = ["ENLARGED", "Part", "closer_part"]
 
 ENLARGED = 2
-"""How much larger a part is shown than it was: it is the whole picture's size again."""
+"""Factor by which a part is enlarged, to the size of the whole picture again."""
 _INSIDE = 0.9
-"""Share of a part's side that what must be on it may span, so that it has something around it."""
+"""Share of a part's side that its points may span, so that they have some margin."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """Whole pixels of a picture."""
+    """A part of a picture; its box has whole pixels."""
 
     box: BoundingBox
     picture: Size
-    """The whole picture's."""
+    """Size of the whole picture."""
 
     @property
     def corners(self) -> tuple[int, int, int, int]:
@@ -32,33 +32,33 @@ class Part:
 
     @property
     def words(self) -> str:
-        """The place of it in words for a model: "the upper left part of the screen"."""
+        """Its place in words for a model: "the upper left part of the screen"."""
         down = _third(self.box.centre.y / self.picture.height, ("upper", "", "lower"))
         across = _third(self.box.centre.x / self.picture.width, ("left", "", "right"))
         side = " ".join(word for word in (down, across) if word) or "middle"
         return f"the {side} part of the screen"
 
     def enlarge(self, screenshot: Screenshot) -> Screenshot:
-        """The part, enlarged."""
+        """Returns the part of a screenshot, enlarged."""
         width, height = round(self.box.width), round(self.box.height)
         part = screenshot.full.crop(screenshot.box_on(screenshot.full, self.box))
         return part.resize_to(Size(ENLARGED * width, ENLARGED * height))
 
     def to_picture(self, point: Point) -> Point:
-        """The place in the whole picture of a point on the enlarged part."""
+        """Returns the point of the whole picture for a point on the enlarged part."""
         x, y = point.x / ENLARGED, point.y / ENLARGED
         return Point(self.box.left + x, self.box.top + y, point.space)
 
 
 def closer_part(picture: Size, point: Point | None, others: Sequence[Point]) -> Part | None:
-    """The part to look at more closely: half of each side.
+    """Returns the part to look at more closely, half of each side; None if there is no point.
 
     It holds the point and as many of the others, taken in their order, as fit with it.
 
     Args:
         picture: the whole picture's size.
-        point: where the thing may be; None: nobody knows.
-        others: where it may be otherwise, the likeliest first.
+        point: the likeliest place of the target; None: not known.
+        others: other possible places, the likeliest first.
     """
     inside = [point] if point is not None else []
     wide, high = picture.width // ENLARGED, picture.height // ENLARGED
@@ -78,7 +78,7 @@ def _fits(points: Sequence[Point], wide: float, high: float) -> bool:
 
 
 def _begin(values: Sequence[float], length: int, total: int) -> int:
-    """Returns the begin of a stretch on the picture that has the values in its middle."""
+    """Returns the start of a stretch inside the picture, centred on the values if possible."""
     middle = (min(values) + max(values)) / 2
     return round(min(max(0.0, middle - length / 2), total - length))
 

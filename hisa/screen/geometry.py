@@ -2,9 +2,9 @@
 
 Three spaces exist:
 
-* ``screen``: physical pixels of the desktop; what is clicked.
-* ``image``: pixels of the image that models see (1280x720 by default); what models speak of.
-* ``unit``: 0..1 over the image; what some grounders answer in.
+* ``screen``: physical pixels of the desktop, for clicks.
+* ``image``: pixels of the image that models see (1280x720 by default), for models.
+* ``unit``: 0..1 over the image, for some grounding models.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Point:
     space: Space = "image"
 
     def to_pixels(self) -> tuple[int, int]:
-        """Whole pixels, for the border where a protocol wants plain numbers."""
+        """Returns whole pixels, for protocols that need plain numbers."""
         return round(self.x), round(self.y)
 
 
@@ -75,17 +75,17 @@ class BoundingBox:
 
     @property
     def centre(self) -> Point:
-        """The middle."""
+        """The middle point."""
         return Point((self.left + self.right) / 2, (self.top + self.bottom) / 2, self.space)
 
     def contains(self, point: Point) -> bool:
-        """Whether a point of the same space lies inside."""
+        """Whether a point of the same space is inside."""
         if self.space != point.space:
             raise _build_space_error(self.space, point.space)
         return self.left <= point.x < self.right and self.top <= point.y < self.bottom
 
     def intersection(self, other: BoundingBox) -> BoundingBox | None:
-        """The common part, or None where there is none."""
+        """Returns the common part, or None if there is none."""
         if self.space != other.space:
             raise _build_space_error(self.space, other.space)
         box = BoundingBox(
@@ -99,7 +99,7 @@ class BoundingBox:
 
 
 def grow_box(box: BoundingBox, by: float) -> BoundingBox:
-    """The box with so many pixels more on each side."""
+    """Returns the box with ``by`` pixels more on each side."""
     return BoundingBox(box.left - by, box.top - by, box.right + by, box.bottom + by, box.space)
 
 
@@ -164,6 +164,6 @@ def convert_box(box: BoundingBox, to: Space, *, screen: Size, image: Size) -> Bo
 
 
 def fit_within(size: Size, limit: Size) -> Size:
-    """The largest size of the same shape inside ``limit``; never larger than ``size`` itself."""
+    """Returns the largest size of the same shape inside ``limit``, at most ``size`` itself."""
     scale = min(1.0, limit.width / size.width, limit.height / size.height)
     return Size(max(1, round(size.width * scale)), max(1, round(size.height * scale)))

@@ -1,7 +1,7 @@
-"""What lies at a point of the screen: the one answer for guards, the policy and the grounder.
+"""Finds the element at a point of the screen, for guards, the policy and the grounder alike.
 
-A window hides what is beneath it. In one document the later of two overlapping elements lies above
-(CSS 2.2, appendix E, of parts at one level), unless it is a part of the earlier one.
+A window hides everything beneath it. In one document the later of two overlapping elements is on
+top (CSS 2.2, appendix E, of parts at one level), unless it is a part of the earlier one.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ __all__ = [
 ]
 
 _WRITTEN = frozenset({"static", "label", "image", "heading", "paragraph", "caption", "icon"})
-"""Roles of what is drawn in a control: who clicks it clicks the control."""
+"""Roles of parts that are drawn in a control: a click on them clicks the control."""
 _HELD_IN = frozenset(
     {"push button", "button", "toggle button", "link", "check box", "radio button", "menu item"}
     | {"check menu item", "radio menu item", "page tab", "list item", "tree item", "table cell"}
 )
-"""Roles of the controls that such parts are lifted to."""
+"""Roles of the controls that receive the clicks on such parts."""
 _OPAQUE = frozenset({"dialog", "alert", "window", "menu", "popup menu", "tool tip", "file chooser"})
-"""Containers that hide what lies beneath them, wherever they are empty."""
+"""Containers that hide everything beneath them, even where they are empty."""
 _POPPED_UP = frozenset({"menu item", "check menu item", "radio menu item", "tearoff menu item"})
-"""Roles of what an open menu shows above everything, wherever its tree has it: GTK's has the
-entries of a menu bar before what the window holds."""
+"""Roles of entries that an open menu shows above everything, whatever their place in the tree:
+GTK's tree has the entries of a menu bar before the content of the window."""
 _MENUS = frozenset({"menu", "popup menu"})
 _NESTED = 2
-"""Pixels by which a part may stick out of what holds it, for looks that tell no parents."""
+"""Pixels by which a part may extend beyond its container, for looks without parents."""
 
 
 @dataclass(frozen=True)
 class HitTest:
-    """What lies at some points and has the focus, with all that holds it; no picture.
+    """The elements at some points and with the focus, with their containers; no picture.
 
-    ``name`` is the machine's own name for that moment; see `Observation.name`.
+    ``name`` is the machine's name for that moment; see `Observation.name`.
     """
 
     elements: tuple[Element, ...]
@@ -55,10 +55,10 @@ class HitTest:
 
 
 def element_at(point: Point, observation: Observation) -> Element | None:
-    """The element that a click at a point would meet, of any space; None where none is known.
+    """Returns the element that would receive a click at a point of any space; None if unknown.
 
-    What is drawn inside a control stands for the control. Boxes that only hold or arrange others
-    count where nothing else lies there.
+    A part that is drawn inside a control counts as the control. Containers count only if there is
+    no other element at the point.
     """
     elements = observation.elements or ()
     top = _find_topmost(_at(point, observation), elements)
@@ -66,11 +66,11 @@ def element_at(point: Point, observation: Observation) -> Element | None:
 
 
 def cover_at(element: Element, point: Point, observation: Observation) -> Element | None:
-    """Returns the element, with a text of its own, that lies over another one; None: there is none.
+    """Returns the element that covers another one and has other words; None if there is none.
 
     Args:
-        element: the lower element, of the look's list.
-        point: a point of it, of any space.
+        element: the lower element, from the look's list.
+        point: a point of it, in any space.
         observation: the look.
     """
     elements = observation.elements or ()
@@ -93,7 +93,7 @@ def cover_at(element: Element, point: Point, observation: Observation) -> Elemen
 
 
 def find_covered(observation: Observation) -> list[int]:
-    """The numbers of the elements that another one lies over at their middle; see `cover_at`."""
+    """Returns the numbers of the elements that are covered at their middle; see `cover_at`."""
     elements = observation.elements or ()
     return [
         number
@@ -104,11 +104,11 @@ def find_covered(observation: Observation) -> list[int]:
 
 
 def find_overlaps(observation: Observation) -> dict[int, list[int]]:
-    """By the number of an element: those that overlap it from above and are no part of it.
+    """Returns, by an element's number, those above that overlap it and are not part of it.
 
-    Empty for a look that does not tell what holds what.
+    Empty for a look without parents.
     """
-    import numpy as np  # which a start need not wait for
+    import numpy as np  # slow to import: kept out of the program's start
 
     elements = observation.elements or ()
     if not elements or any(element.parent is None for element in elements):
@@ -129,7 +129,7 @@ def find_overlaps(observation: Observation) -> dict[int, list[int]]:
 
 
 def _ends(elements: Sequence[Element]) -> list[int]:
-    """For each element the number of the first one after it that is no part of it."""
+    """Returns, for each element, the number of the first one after it that is not part of it."""
     ends = [number + 1 for number in range(len(elements))]
     for number in reversed(range(len(elements))):
         parent = elements[number].parent
@@ -155,7 +155,7 @@ def is_part_of(inner: int, outer: int, elements: Sequence[Element]) -> bool:
 
 
 def focused_element(observation: Observation) -> Element | None:
-    """The innermost element that has the keyboard focus; None where none is known."""
+    """Returns the innermost element that has the keyboard focus; None if unknown."""
     focused = [element for element in observation.elements or () if "focused" in element.states]
     active = observation.active
     in_front = [e for e in focused if active and e.window in (active.title, "")]
@@ -166,7 +166,7 @@ def focused_element(observation: Observation) -> Element | None:
 
 
 def _at(point: Point, observation: Observation) -> list[int]:
-    """The numbers of the elements at a point, the lowest first, without those of lower windows."""
+    """Returns the numbers of the elements at a point, lowest first, without hidden windows'."""
     at = observation.convert(point, "screen")
     held = [n for n, e in enumerate(observation.elements or ()) if e.box.contains(at) and _shows(e)]
     hidden = _hidden_titles(at, observation.windows)
@@ -174,7 +174,7 @@ def _at(point: Point, observation: Observation) -> list[int]:
 
 
 def _hidden_titles(at: Point, windows: Sequence[Window]) -> set[str]:
-    """The titles of the windows that another one hides at a point."""
+    """Returns the titles of the windows that are hidden by another one at a point."""
     stacked = [window for window in windows if window.box and window.box.contains(at)]
     if not stacked:
         return set()
@@ -186,22 +186,22 @@ def _shows(element: Element) -> bool:
 
 
 def _find_topmost(numbers: Sequence[int], elements: Sequence[Element]) -> int | None:
-    """The number of the element on top of the others; they come as the tree has them."""
+    """Returns the number of the topmost element; ``numbers`` are in the order of the tree."""
     hits = [n for n in numbers if _is_popped_up(n, elements)]
     hits = hits or [n for n in numbers if _takes_hits(elements[n])]
     if not hits:
         return numbers[-1] if numbers else None
-    if elements[hits[-1]].parent is None:  # a list without parents has no order to go by
+    if elements[hits[-1]].parent is None:  # without parents, the order has no meaning
         return min(hits, key=lambda n: elements[n].box.area)
     top = hits[-1]
-    if elements[top].role in _OPAQUE:  # what it holds was before it in no tree
+    if elements[top].role in _OPAQUE:  # its parts always follow it in the tree
         inside = [n for n in hits if is_part_of(n, top, elements)]
         return inside[-1]
     return top
 
 
 def _is_popped_up(number: int, elements: Sequence[Element]) -> bool:
-    """Whether it is an entry of an open menu; one that leads to another menu is a menu too."""
+    """Whether an element is an entry of an open menu; an entry with a submenu is a menu itself."""
     parent = elements[number].parent
     if elements[number].role in _POPPED_UP or parent is None or parent < 0:
         return elements[number].role in _POPPED_UP
@@ -213,7 +213,7 @@ def _takes_hits(element: Element) -> bool:
 
 
 def _lift_to_control(number: int, elements: Sequence[Element]) -> Element:
-    """The control that holds what is drawn in it; else the element itself."""
+    """Returns the control in which an element is drawn, or else the element itself."""
     element = elements[number]
     at = element.parent if element.role in _WRITTEN else None
     while at is not None and at >= 0:
@@ -234,7 +234,7 @@ def _is_box_inside(inner: Element, outer: Element) -> bool:
 
 
 def _wraps_around(text: int, other: int, elements: Sequence[Element]) -> bool:
-    """Whether a text of several lines has another part of its own paragraph within its box."""
+    """Whether a text of several lines has another part of its paragraph within its box."""
     run, parent = elements[text], elements[text].parent
     if run.role != "static" or parent is None or parent < 0:
         return False
@@ -242,7 +242,7 @@ def _wraps_around(text: int, other: int, elements: Sequence[Element]) -> bool:
 
 
 def _repeats_words(over: Element, element: Element) -> bool:
-    """Whether what lies over an element bears no word that the element itself does not."""
+    """Whether the covering element has no words besides those of the covered one."""
     return _words(over) <= _words(element)
 
 

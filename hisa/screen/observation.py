@@ -1,4 +1,4 @@
-"""What the agent sees: one screenshot, the windows and, where known, the elements on the screen."""
+"""Records of one look: the screenshot, the windows and, if known, the elements on the screen."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ DEFAULT_IMAGE_LIMIT = Size(1280, 720)
 
 
 _QUICK = 1 << 16
-"""Pixels that are encoded in a fraction of a millisecond."""
+"""Number of pixels that are encoded in a fraction of a millisecond."""
 
 
 class Screenshot:
-    """An RGB picture of the screen; decoded, encoded and hashed once, when first asked for.
+    """An RGB picture of the screen; decoded, encoded and hashed once, on first use.
 
-    Treat it as immutable. ``png`` takes milliseconds: call it from a thread inside the loop.
+    Treat it as immutable. ``png`` takes milliseconds: in the event loop, read it from a thread.
     """
 
     def __init__(self, pixels: Image.Image, png: bytes | None = None) -> None:
@@ -42,7 +42,7 @@ class Screenshot:
         """Decode a PNG.
 
         Raises:
-            ValueError: the bytes are not a whole image.
+            ValueError: the bytes are not a complete image.
         """
         try:
             image = Image.open(io.BytesIO(data))
@@ -53,10 +53,10 @@ class Screenshot:
 
     @classmethod
     def from_rgb(cls, size: Size, rows: bytes | memoryview) -> Screenshot:
-        """A picture from its rows; they are not copied, and may not change.
+        """Create a picture from its rows, which are not copied and must not change.
 
         Raises:
-            ValueError: they are not as many as the size says.
+            ValueError: the number of bytes does not match the size.
         """
         if size.width < 1 or size.height < 1 or len(rows) != 3 * size.width * size.height:
             raise ValueError(f"{len(rows)} bytes are no picture of {size.width}x{size.height}")
@@ -72,11 +72,11 @@ class Screenshot:
 
     @lazy_property
     def rgb(self) -> memoryview:
-        """The rows: red, green and blue of every pixel, a byte each."""
+        """The rows: red, green and blue of every pixel, one byte each."""
         return memoryview(self.pixels.tobytes())
 
     def band(self, top: int, bottom: int) -> Image.Image:
-        """The rows from ``top`` to before ``bottom``, for Pillow."""
+        """Returns the rows from ``top`` to before ``bottom``, for Pillow."""
         width = self.size.width
         part = self.rgb[3 * width * top : 3 * width * bottom]
         return Image.frombytes("RGB", (width, bottom - top), part)
@@ -93,17 +93,17 @@ class Screenshot:
 
     @lazy_property
     def data_url(self) -> str:
-        """The PNG as an address that holds it, for requests."""
+        """The PNG as a ``data:`` address, for requests."""
         return "data:image/png;base64," + base64.b64encode(self.png).decode("ascii")
 
     @property
     def is_quick(self) -> bool:
-        """Whether ``png`` and ``sha256`` are there, or come faster than a thread would begin."""
+        """Whether ``png`` and ``sha256`` are computed, or take less time than starting a thread."""
         known = "sha256" in self.__dict__
         return known or self.size.width * self.size.height <= _QUICK
 
     def crop(self, box: BoundingBox) -> Screenshot:
-        """The part inside an image-space or screen-space box given in this picture's pixels."""
+        """Returns the part inside a box, which is in this picture's pixels whatever its space."""
         left, top, right, bottom = map(int, (box.left, box.top, box.right, box.bottom))
         size = Size(right - left, bottom - top)
         if left < 0 or top < 0 or right > self.size.width or bottom > self.size.height:
@@ -113,9 +113,9 @@ class Screenshot:
         return Screenshot.from_rgb(size, b"".join(rows))
 
     def join_parts(self, boxes: Sequence[BoundingBox]) -> Screenshot:
-        """The parts inside boxes, one below the other with a magenta bar between.
+        """Returns the parts inside boxes, one below the other with a magenta bar between.
 
-        The picture knows that it is ``part_of`` this one, and by which boxes.
+        The result refers to this picture and the boxes in ``part_of``.
         """
         crops = [self.crop(box) for box in boxes]
         picture = crops[0] if len(crops) == 1 else _stack_pictures(crops)
@@ -124,15 +124,15 @@ class Screenshot:
 
     @property
     def part_of(self) -> tuple[Screenshot, tuple[BoundingBox, ...]] | None:
-        """The picture that this one was cut out of by `join_parts`; None: it was not."""
+        """The picture from which `join_parts` cut this one, and the boxes; None: it was not cut."""
         return self.__dict__.get("part_of")
 
     def on_black(self, size: Size) -> Screenshot:
-        """This picture in the corner of a larger one, black beside and below it; made once."""
+        """Returns this picture in the upper left corner of a larger black one; computed once."""
         return self._derive(("on black", size), lambda: _OnBlack(self, size))
 
     def resize_to(self, size: Size) -> Screenshot:
-        """This picture brought to a size; made once."""
+        """Returns this picture at another size; computed once."""
         sides = (size.width, size.height)
         return self._derive(
             ("resized", size),
@@ -146,7 +146,7 @@ class Screenshot:
         return pictures[key]
 
     def fit_to(self, limit: Size) -> Screenshot:
-        """This picture scaled down to fit ``limit``; itself where it already fits."""
+        """Returns this picture scaled down to fit ``limit``; itself if it already fits."""
         size = fit_within(self.size, limit)
         if size == self.size:
             return self
@@ -158,17 +158,17 @@ class Screenshot:
 
     @lazy_property
     def full(self) -> Screenshot:
-        """The picture that this one was scaled down from by `fit_to`; itself where it was not."""
+        """The picture that `fit_to` scaled down to this one; itself if it was not scaled."""
         make: Callable[[], Screenshot] | None = self.__dict__.get("make_full")
         return self if make is None else make()
 
     def box_on(self, other: Screenshot, box: BoundingBox) -> BoundingBox:
-        """A box of this picture in the pixels of the same picture at another size."""
+        """Returns a box of this picture in the pixels of the same picture at another size."""
         x, y = other.size.width / self.size.width, other.size.height / self.size.height
         return BoundingBox(box.left * x, box.top * y, box.right * x, box.bottom * y, box.space)
 
     def uncover_pointer(self, under: UnderPointer) -> Screenshot:
-        """This picture with what its pointer covers; `full` too, where that is known."""
+        """Returns this picture without its pointer; `full` too, if that part is known."""
         pixels = self.pixels.copy()
         pixels.paste(under.picture.pixels, (int(under.box.left), int(under.box.top)))
         picture = Screenshot(pixels)
@@ -192,11 +192,11 @@ def _stack_pictures(crops: Sequence[Screenshot]) -> Screenshot:
 
 
 class _OnBlack(Screenshot):
-    """A picture in the corner of a larger one; its rows are copied only if somebody asks for them.
+    """A picture in the corner of a larger black one; its rows are copied only on use.
 
     Args:
-        shown: what is in the upper left corner.
-        size: the larger one's.
+        shown: the picture in the upper left corner.
+        size: size of the larger picture.
     """
 
     def __init__(self, shown: Screenshot, size: Size) -> None:
@@ -206,7 +206,7 @@ class _OnBlack(Screenshot):
 
     @lazy_property
     def rgb(self) -> memoryview:
-        """The rows, the black ones too."""
+        """The rows, including the black ones."""
         rows, width = self._shown.rgb, 3 * self._shown.size.width
         beside = bytes(3 * self._right)
         parts = [rows[at : at + width] for at in range(0, len(rows), width)]
@@ -224,7 +224,7 @@ class _OnBlack(Screenshot):
 class Window:
     """A top-level window. ``box`` is in screen space; ``size`` may be known without it.
 
-    ``dialog``: its program calls it one, where that is told.
+    ``dialog``: whether its program reports it as a dialog.
     """
 
     id: str
@@ -238,13 +238,13 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A thing on the screen that has a role. ``box`` is in screen space.
+    """An object on the screen that has a role. ``box`` is in screen space.
 
     ``role`` is the accessibility role in lower case with blanks ("push button", "text",
     "menu item"); ``states`` holds names such as "focused", "checked", "editable", "showing".
     ``label`` is the text of the element that labels this one, ``window`` the title of its window.
-    ``parent`` is the place in the look's list of the nearest element that holds this one, -1 where
-    none of them does, None where the machine does not tell.
+    ``parent`` is the index in the look's list of the nearest element that contains this one, -1 if
+    none does, None if the machine does not report it.
     """
 
     role: str
@@ -261,10 +261,10 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class UnderPointer:
-    """The part of a picture that the pointer is painted over, as it is without it.
+    """The part of a picture that is under the pointer, as it looks without the pointer.
 
-    ``box`` is in the picture's pixels. ``full`` is the same part of the picture's `full`, where
-    the picture was scaled down.
+    ``box`` is in the picture's pixels. ``full`` is the same part of the picture's `full`, if the
+    picture was scaled down.
     """
 
     box: BoundingBox
@@ -276,15 +276,16 @@ class UnderPointer:
 class Observation:
     """One look at the desktop.
 
-    ``screenshot`` is what models see (image space, within 1280x720 unless configured otherwise);
-    ``screen`` is the desktop's size in physical pixels. ``elements`` is None where the machine
-    was not asked for them or cannot tell, and an empty tuple where there are none. With
-    ``complete`` False some are missing: what is not in the list may still be on the screen.
-    ``undrawn`` names what is there, was waited for and is not painted yet: windows and controls.
-    With ``windows_known`` False the machine cannot tell its windows: none are listed.
-    ``under_pointer`` is known where the machine tells it. ``everywhere`` has what shows and what
-    does not, where both were asked for (`hisa.environments.absence`).
-    Windows that have boxes come from the lowest to the highest; the active one need not be that.
+    ``screenshot`` is the picture for models (image space, at most 1280x720 unless configured
+    otherwise). ``screen`` is the desktop's size in physical pixels. ``elements`` is None if the
+    machine was not asked for them or cannot report them, and an empty tuple if there are none.
+    With ``complete`` False some are missing: an element outside the list may still be on the
+    screen. ``undrawn`` names windows and controls that exist but are not painted yet, although the
+    look waited for them. With ``windows_known`` False the machine cannot list its windows, and
+    ``windows`` is empty. ``under_pointer`` is set if the machine reports it. ``everywhere`` has
+    visible and invisible elements, if both were requested (`hisa.environments.absence`).
+    Windows that have boxes are ordered from the lowest to the highest; the active one need not be
+    the highest.
     """
 
     screenshot: Screenshot
@@ -296,14 +297,14 @@ class Observation:
     complete: bool = True
     undrawn: tuple[str, ...] = ()
     selection: str = ""
-    """The text that was selected last, where the machine tells it; it may be selected no more."""
+    """The last selected text, if the machine reports it; it may no longer be selected."""
     windows_known: bool = True
     under_pointer: UnderPointer | None = None
     everywhere: tuple[Element, ...] | None = None
     name: str = ""
-    """The machine's own name for this look, where it can be asked whether it still holds."""
+    """The machine's name for this look, if it can be asked later whether the look still holds."""
     held: tuple[str, ...] = ()
-    """The keys and mouse buttons that are held down, where the machine tells."""
+    """The keys and mouse buttons that are held down, if the machine reports them."""
 
     @property
     def image(self) -> Size:
@@ -312,7 +313,7 @@ class Observation:
 
     @property
     def all_elements(self) -> tuple[Element, ...] | None:
-        """The elements where none is missing, so that something follows from one's absence."""
+        """The elements if the list is complete, so that an absence proves something; else None."""
         return self.elements if self.complete else None
 
     @property
@@ -322,23 +323,23 @@ class Observation:
 
     @lazy_property
     def without_pointer(self) -> Observation:
-        """The same look with what its pointer covers, where the machine tells that; else itself."""
+        """The same look without its pointer, if the part under it is known; else itself."""
         under = self.under_pointer
         if under is None:
             return self
         return replace(self, screenshot=self.screenshot.uncover_pointer(under), under_pointer=None)
 
     def shows(self, other: Observation) -> bool:
-        """Whether windows and every pixel are those of another look; elements are not compared."""
+        """Whether windows and all pixels equal another look's; elements are not compared."""
         if self.windows != other.windows or self.screenshot.size != other.screenshot.size:
             return False
         apart = ImageChops.difference(self.screenshot.pixels, other.screenshot.pixels)
         return apart.getbbox() is None
 
     def convert(self, point: Point, to: Space) -> Point:
-        """A point of this observation in another space."""
+        """Returns a point of this observation in another space."""
         return convert(point, to, screen=self.screen, image=self.image)
 
     def convert_box(self, box: BoundingBox, to: Space) -> BoundingBox:
-        """A box of this observation in another space."""
+        """Returns a box of this observation in another space."""
         return convert_box(box, to, screen=self.screen, image=self.image)

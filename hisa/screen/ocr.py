@@ -1,4 +1,4 @@
-"""The text on a screenshot, as the reader finds it that is announced in ``hisa.lists``."""
+"""Reads the text on a screenshot with the reader that is announced in ``hisa.lists``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hisa.screen.observation import Screenshot
 __all__ = ["Line", "OcrUnavailable", "ReadText", "Word", "available", "read_text"]
 
 MIN_CONFIDENCE = 0.3
-"""Words that a reader is less sure of are mostly icons read as letters."""
+"""Words with less confidence are mostly icons read as letters."""
 _BETWEEN_IDEOGRAPHS = re.compile(
     r"(?<=[\u3040-\u30ff\u3400-\u9fff]) (?=[\u3040-\u30ff\u3400-\u9fff])"
 )
@@ -25,14 +25,14 @@ _BETWEEN_IDEOGRAPHS = re.compile(
 
 
 class OcrUnavailable(OperatorError):
-    """Nothing here reads text, or what does is not installed, took too long or broke."""
+    """There is no reader of text, or it is not installed, took too long or failed."""
 
     exit_code = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word; ``box`` in the pixels of the whole screenshot, ``confidence`` 0..1."""
+    """A word; ``box`` is in pixels of the whole screenshot, ``confidence`` is 0..1."""
 
     text: str
     box: BoundingBox
@@ -41,13 +41,13 @@ class Word:
 
 @dataclass(frozen=True)
 class Line:
-    """Words that stand side by side; a wide gap begins another line."""
+    """Words side by side; a wide gap begins another line."""
 
     words: tuple[Word, ...]
 
     @cached_property
     def text(self) -> str:
-        """The words with single blanks between them, where the script has blanks."""
+        """The words with single blanks between them, if the script has blanks."""
         return _BETWEEN_IDEOGRAPHS.sub("", " ".join(word.text for word in self.words))
 
     @cached_property
@@ -78,18 +78,18 @@ def available() -> bool:
 def read_text(
     screenshot: Screenshot, box: BoundingBox | None = None, *, least: float = MIN_CONFIDENCE
 ) -> tuple[Line, ...]:
-    """The lines of text, from top to bottom. Takes some 0.4 s at 1280x720: call it from a thread.
+    """Returns the lines of text, from top to bottom.
 
-    Of a picture that was scaled down to fit, the full one is read. The same picture is read once.
-    Boxes are in pixels of the whole screenshot.
+    Takes about 0.4 s at 1280x720: call it from a thread. If a picture was scaled down to fit, the
+    full one is read. The same picture is read once. Boxes are in pixels of the whole screenshot.
 
     Args:
-        screenshot: where to read.
-        box: read only this part, given in the screenshot's pixels.
-        least: how sure the reader has to be of a word, 0..1; 0: words that it guesses too.
+        screenshot: the picture to read.
+        box: the only part to read, in the screenshot's pixels; None: all of it.
+        least: least confidence of a word, 0..1; 0 includes words that the reader guessed.
 
     Raises:
-        OcrUnavailable: no reader is announced, or it is absent, too slow or broken.
+        OcrUnavailable: no reader is announced, or it is missing, too slow or broken.
     """
     full = screenshot.full
     part = box if box is None else screenshot.box_on(full, box)
@@ -103,11 +103,15 @@ def read_text(
 
 @contextmanager
 def _reader() -> Iterator[Any]:
-    """Yields the announced `hisa.grounder.base.TextReader`; one that fails inside is as none."""
+    """Yields the announced `hisa.grounder.base.TextReader`.
+
+    Raises:
+        OcrUnavailable: there is none, or its package failed.
+    """
     try:
         for point in reversed(plugins.points("lists")):
             if point != plugins.find("lists", point.name):
-                continue  # the name is HiSA's
+                continue  # HiSA's own part has this name
             part = plugins.load("lists", point)
             if hasattr(part, "read_text"):
                 with plugins.blaming_package("lists", point):

@@ -1,10 +1,9 @@
-"""Screenshots to PNG, quickly: one pass of ISA-L's deflate over unfiltered rows, changed ones only.
+"""Encodes screenshots as PNG quickly: ISA-L's deflate, without filters, on changed rows only.
 
-Screens are flat: a filter per row gains nothing on them and costs most of an encoder's time. A
-screen's rows are packed in stripes that know nothing of each other, each with a chunk of its own:
-most of them are as they were at the last look, and are taken from there. The file is an ordinary
-PNG of the same pixels whatever came before, though not always in the same bytes;
-``python -m benchmarks.png`` compares it with Pillow's encoder.
+Screens are flat: filtering rows gains nothing on them and costs most of an encoder's time. The rows
+are packed in independent stripes, each in a separate chunk. Most stripes are unchanged since the
+last look and are reused. The file is an ordinary PNG of the same pixels whatever came before, but
+not always with the same bytes. ``python -m benchmarks.png`` compares it with Pillow's encoder.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ __all__ = ["encode_rgb"]
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _LEVEL = 1
 _ROWS = 48
-"""Rows of a stripe: less than a processor's cache, so few that most stay as they were, and so many
-that little is lost where one begins; the 0 before each row says that it is not filtered."""
+"""Rows of a stripe: smaller than a processor's cache, few enough that most stripes stay unchanged,
+and enough to lose little at each start."""
 _REMEMBERED = 4
 """Shapes of pictures whose last stripes are kept: those for the log and for a grounder."""
 _LARGE = 1 << 20
-"""Bytes of rows from which on they are kept: parts of a screen do not come twice."""
+"""Least bytes of a picture whose stripes are kept: smaller parts are rarely encoded twice."""
 _MODULUS = 65521
-"""Of the check sum over all stripes (RFC 1950, 8.2)."""
+"""Modulus of the check sum over all stripes (RFC 1950, 8.2)."""
 
 
 class _Stripe(NamedTuple):
-    """Some rows, packed: their chunk of the file, and what the stream's check sum needs."""
+    """Some packed rows: their chunk of the file, and their part of the stream's check sum."""
 
     chunk: bytes
     adler: int
@@ -39,32 +38,32 @@ class _Stripe(NamedTuple):
 
 
 class _Picture(NamedTuple):
-    """The rows that were encoded last in some shape, and their stripes from the top."""
+    """The last encoded rows of a shape, and their stripes from the top."""
 
     rows: memoryview
     stripes: tuple[_Stripe, ...]
 
 
 _last: dict[tuple[int, int], _Picture] = {}
-"""By width and black pixels on the right; entries are replaced whole, from whichever thread."""
+"""Last pictures by width and black pixels on the right; any thread may replace a whole entry."""
 
 
 def encode_rgb(
     width: int, height: int, pixels: bytes | memoryview, *, right: int = 0, below: int = 0
 ) -> bytes:
-    """Rows of red, green and blue, a byte each, as PNG, lossless.
+    """Encode rows of red, green and blue, one byte each, as PNG, lossless.
 
     Args:
-        width: of what the rows show, in pixels.
-        height: the same.
-        pixels: the rows; they are not copied, and may not change.
-        right: black pixels added on the right.
-        below: and below.
+        width: width of the rows, in pixels.
+        height: number of rows.
+        pixels: the rows; they are not copied, and must not change.
+        right: black pixels to add on the right.
+        below: black rows to add below.
     """
     view, key = memoryview(pixels), (width, right)
     stripes = tuple(_stripes(view, 3 * width, 3 * right, _last.get(key)))
     if len(view) >= _LARGE:
-        _last.pop(key, None)  # the newest stands last
+        _last.pop(key, None)  # keeps the newest last
         while len(_last) >= _REMEMBERED:
             _last.pop(next(iter(_last)), None)
         _last[key] = _Picture(view, stripes)
@@ -82,7 +81,7 @@ def encode_rgb(
 
 
 def _stripes(view: memoryview, row: int, beside: int, last: _Picture | None) -> Iterator[_Stripe]:
-    """The rows in stripes; those that are as they were are the last picture's."""
+    """Yields the rows in stripes, reusing the last picture's where they are unchanged."""
     import numpy as np
 
     old = np.frombuffer(last.rows, np.uint8) if last else np.empty(0, np.uint8)
@@ -101,6 +100,7 @@ def _stripes(view: memoryview, row: int, beside: int, last: _Picture | None) -> 
 def _pack_rows(rows: memoryview, row: int, beside: int) -> _Stripe:
     black = bytes(beside)
     parts = [rows[at : at + row] for at in range(0, len(rows), row)]
+    # PNG's filter byte before each row: 0, not filtered.
     return _deflate(b"".join((b"\0", (black + b"\0").join(parts), black)))
 
 
@@ -110,7 +110,7 @@ def _black(row: int, height: int) -> tuple[_Stripe, ...]:
 
 
 def _deflate(data: bytes) -> _Stripe:
-    """Data as blocks of a stream that need nothing before them and end at a byte."""
+    """Deflate data into independent blocks of a stream that end at a byte."""
     from isal import isal_zlib
 
     packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -zlib.MAX_WBITS)
@@ -119,7 +119,7 @@ def _deflate(data: bytes) -> _Stripe:
 
 
 def _adler(stripes: tuple[_Stripe, ...]) -> int:
-    """The check sum of all, from those of each."""
+    """Returns the check sum of all stripes, combined from theirs."""
     low, high = 1, 0
     for stripe in stripes:
         high += (stripe.adler >> 16) + stripe.length * (low - 1)

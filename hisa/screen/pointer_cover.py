@@ -1,4 +1,4 @@
-"""The part of a look that its pointer covers, in a picture that was scaled down."""
+"""Computes the part of a scaled-down picture that its pointer covers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hisa.screen.observation import Screenshot, UnderPointer
 __all__ = ["fitted_cover"]
 
 _REACH = 3
-"""Pixels of the smaller picture into which a pointer's edge is blended by Lanczos's filter."""
+"""Pixels of the smaller picture into which Lanczos's filter blends a pointer's edge."""
 
 
 def fitted_cover(picture: Screenshot, under: UnderPointer, size: Size) -> UnderPointer:
@@ -28,7 +28,7 @@ def fitted_cover(picture: Screenshot, under: UnderPointer, size: Size) -> UnderP
     top = max(0, math.floor(under.box.top / down) - _REACH)
     right = min(size.width, math.ceil(under.box.right / across) + _REACH)
     bottom = min(size.height, math.ceil(under.box.bottom / down) + _REACH)
-    # What the filter reads around the part, in whole pixels of the full picture.
+    # The area that the filter reads around the part, in whole pixels of the full picture.
     first = max(0, math.floor((left - _REACH) * across)), max(0, math.floor((top - _REACH) * down))
     last = (
         min(picture.size.width, math.ceil((right + _REACH) * across)),

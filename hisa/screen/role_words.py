@@ -1,4 +1,4 @@
-"""Words that people use for kinds of elements, and the accessibility roles they stand for."""
+"""Maps the words that people use for kinds of elements to accessibility roles."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Kind", "find_kind", "names_kind"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of element: a word for it, its roles, and other roles that often play its part."""
+    """A kind of element: a word for it, its roles, and other roles that are often used for it."""
 
     word: str
     roles: frozenset[str]
     also: frozenset[str] = frozenset()
     large: bool = False
-    """Of several, the largest is meant: "the text area"."""
+    """Whether the largest of several is meant, as by "the text area"."""
     names: tuple[str, ...] = ()
-    """What such an element is usually called, where the word says so: "the address bar"."""
+    """Usual names of the element, if the word implies them, as "the address bar" does."""
 
     @property
     def holds_value(self) -> bool:
-        """Whether it takes a text or a number, which is no name of it."""
+        """Whether it takes a text or a number, which is not its name."""
         return bool(self.roles & (FIELDS | {"slider"})) and "list item" not in self.roles
 
 
@@ -48,7 +48,7 @@ _ITEM = "list item, menu item, tree item, option, table cell, icon"
 _WRITTEN = "static, label, section, paragraph, heading, link, read text"
 _ROW_ALSO = f"list item, tree item, table cell, list box option, {_WRITTEN}"
 
-# Words of each kind, then the kind. The longest word that fits decides.
+# Words of each kind, then the kind. The longest match decides.
 _TABLE: tuple[tuple[str, Kind], ...] = (
     ("check box|checkbox|tick box|tickbox|tick",
      _kind("checkbox", _CHECK, "toggle button, table cell")),
@@ -138,7 +138,7 @@ _OTHER_ROLES = _set(
     "tree table, tree item, popup menu, static, alert, tool tip, split pane, option pane, "
     "file chooser, table row, progress bar, level bar, page tab list, table row header, row header"
 )
-"""Accessibility roles that have no everyday word of their own; each stands for itself."""
+"""Accessibility roles without an everyday word; each is its own word."""
 
 _WEAK = _set(
     "entry, day, date, email, mail, message, place, arrow, handle, suggestion, shortcut, tick, "
@@ -147,7 +147,7 @@ _WEAK = _set(
     "area, panel, pane, option, choice, result, window, dialog, editor, document, menu, item, tab, "
     "row, cell, link, toggle, switch, input, paragraph, terminal, canvas, frame, static, alert"
 )
-"""Kind words that may well be part of a name ("checkbox wrap text"): stronger words go first."""
+"""Kind words that may be part of a name ("checkbox wrap text"): stronger words go first."""
 
 _KINDS = {role: Kind(role, frozenset({role})) for role in _OTHER_ROLES} | {
     word: kind for words, kind in _TABLE for word in words.split("|")
@@ -168,18 +168,18 @@ _SEARCHES = (
 
 @cache
 def _pattern(words: frozenset[str], where: str) -> re.Pattern[str]:
-    """Compiled when first asked for, as most descriptions are done with the first of six."""
+    """Compile a pattern on first use: most descriptions need only the first of six."""
     ordered = sorted(words, key=len, reverse=True)
     return re.compile(where.format("|".join(re.escape(word) for word in ordered)))
 
 
 def names_kind(text: str, kind: Kind) -> bool:
-    """Whether lower-case words only name a kind once more: "entry" of a menu item."""
+    """Whether lower-case words only repeat a kind, as "entry" does for a menu item."""
     return text in _KINDS and bool(_KINDS[text].roles & kind.roles)
 
 
 def find_kind(text: str) -> tuple[Kind | None, str]:
-    """The kind named in lower-case words, and the words without it.
+    """Returns the kind named in lower-case words, if any, and the words without it.
 
     The word at the end decides ("menu item" in "save as menu item"), else the one at the start
     ("checkbox wrap text"), else any.

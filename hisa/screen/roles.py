@@ -1,7 +1,7 @@
-"""Roles and states of accessibility that more than one part treats specially.
+"""Accessibility roles and states that several modules treat specially.
 
-Collectors spell them in lower case with blanks: "push button", "multi-line". The guest, which
-stands alone, has the sets of its own that reading the tree takes.
+Collectors spell them in lower case with blanks: "push button", "multi-line". The guest imports
+nothing from HiSA and has separate sets for reading the tree.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ FIELDS = frozenset(
 """Roles that take text or a value and are named by their label."""
 
 COVERED = "covered"
-"""The state of what a browser says that a click in its middle does not meet."""
+"""The state of an element that, by the browser, would not receive a click at its middle."""
 CUT = "cut"
-"""The state of what holds thousands of others: only those that show are told."""
+"""The state of a container of thousands: only the visible elements in it are listed."""
 
 MULTI_LINE = frozenset({"multi-line", "multi line"})
 """The state of a text that has several lines, as collectors spell it."""
@@ -28,16 +28,16 @@ CONTAINERS = frozenset(
     | {"file chooser", "option pane", "internal frame", "desktop frame", "page tab list"}
     | {"menu bar", "tool bar", "table", "list", "list box", "tree", "tree table", "document frame"}
 )
-"""Roles that hold others; chosen only when asked for or when nothing inside fits."""
+"""Roles of containers; chosen only when described or when no element inside matches."""
 
 DIALOGS = frozenset({"dialog", "alert", "file chooser"})
-"""Roles of what asks or tells one thing."""
+"""Roles of windows that ask one question or show one message."""
 
 LAYOUT = frozenset(
     {"filler", "layered pane", "menu bar", "page tab list", "panel", "root pane", "scroll pane"}
     | {"separator", "split pane", "tool bar", "viewport"}
 )
-"""Roles that only arrange others: without a name they say nothing to a planner."""
+"""Roles that only arrange others: without a name they are of no use to a planner."""
 
 PASSWORD = "password text"
-"""The role of a field whose text is never told."""
+"""The role of a field whose text is never shown."""

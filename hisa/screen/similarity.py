@@ -1,4 +1,4 @@
-"""How alike two pictures of the same place are."""
+"""Measures the similarity of two pictures of the same place."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ if TYPE_CHECKING:
 __all__ = ["compare_outlines", "is_same_drawing", "similarity"]
 
 _WINDOW = 7
-"""Side of the window in pixels, as in scikit-image's default; smaller pictures take their own."""
+"""Side of the window in pixels, scikit-image's default; at most the side of the picture."""
 _C1 = (0.01 * 255) ** 2
 _C2 = (0.03 * 255) ** 2
 """The constants of Wang et al., 2004, for 8 bits."""
 _FAINT = 2.0
-"""Grey levels a pixel by which outlines must vary in a window in which anything is drawn; the
+"""Grey levels per pixel by which outlines must vary in a window for it to count as drawn on; the
 gradient of a button varies by less."""
 _SAME_OUTLINES = 0.5
 """Least correlation of the outlines in such a window. Drawn by Chromium in other colours, the worst
-window of 22 labels in 12 styles has 0.98; with another label, a single digit too, -0.04 at most."""
+window of 22 labels in 12 styles has 0.98; with a different label, even by one digit, at most
+-0.04."""
 
 
 def similarity(first: Screenshot, second: Screenshot) -> float:
-    """Mean structural similarity (SSIM; Wang et al., 2004) of two pictures in grey, at most 1.
+    """Returns the mean structural similarity of two pictures in grey, at most 1.
 
-    Windows are square and evenly weighted. Pictures of different sizes have none: 0.
+    SSIM of Wang et al., 2004, with square, evenly weighted windows. 0 for pictures of different
+    sizes.
     """
     import numpy as np
 
@@ -47,9 +49,9 @@ def similarity(first: Screenshot, second: Screenshot) -> float:
 
 
 def compare_outlines(first: Screenshot, second: Screenshot) -> float:
-    """The correlation of the outlines in two pictures, whatever their colours: -1..1.
+    """Returns the correlation of the outlines in two pictures, whatever their colours: -1..1.
 
-    Pictures of different sizes have none in common: 0.
+    0 for pictures of different sizes.
     """
     import numpy as np
 
@@ -67,7 +69,7 @@ def compare_outlines(first: Screenshot, second: Screenshot) -> float:
 def is_same_drawing(
     first: Screenshot, second: Screenshot, at: tuple[float, float] | None = None
 ) -> bool:
-    """Whether two pictures have the same outlines everywhere, in whatever colours.
+    """Whether two pictures have the same outlines everywhere, whatever their colours.
 
     A straight line across the whole second picture is ignored in two cases: there is a drawing on
     both sides of it (a button that lights up separates its arrow from its picture), or it bounds
@@ -114,7 +116,7 @@ def _inside(outlines: NDArray[np.float64], before: NDArray[np.float64], at: floa
 def _without_lines(
     outlines: NDArray[np.float64], before: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Returns outlines less the upright lines that part what was drawn before."""
+    """Returns outlines without the upright lines that divide the earlier drawing."""
     import numpy as np
 
     drawn, lines = _drawn_columns(outlines, before)
@@ -127,7 +129,7 @@ def _without_lines(
 def _drawn_columns(
     outlines: NDArray[np.float64], before: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the columns that bore a drawing before, and those that are upright lines since."""
+    """Returns the columns that had a drawing before, and those that have become upright lines."""
     import numpy as np
 
     lines = (outlines.min(axis=0) > _FAINT) & (before.min(axis=0) <= _FAINT)
@@ -135,7 +137,7 @@ def _drawn_columns(
 
 
 def _outlines(picture: Screenshot) -> NDArray[np.float64]:
-    """Returns how steep the steepest of the three colours is at each pixel."""
+    """Returns the gradient at each pixel, that of the steepest of the three colours."""
     import numpy as np
 
     down, across = np.gradient(np.asarray(picture.pixels, np.float64), axis=(0, 1))
@@ -144,7 +146,7 @@ def _outlines(picture: Screenshot) -> NDArray[np.float64]:
 
 
 def _mean(values: NDArray[np.float64], side: int) -> NDArray[np.float64]:
-    """The mean of every ``side`` by ``side`` window that lies inside."""
+    """Returns the mean of every ``side`` by ``side`` window inside the values."""
     import numpy as np
 
     sums = np.pad(values, ((1, 0), (1, 0))).cumsum(0).cumsum(1)

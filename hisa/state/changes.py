@@ -1,4 +1,4 @@
-"""Describes what changed on the screen: windows, values, new and missing elements, the focus."""
+"""Describes the changes on the screen: windows, values, new and missing elements, the focus."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ __all__ = ["IDLE", "compare_elements", "describe_changes"]
 
 _LOOK = "The look of "
 IDLE = ("The focus is on ", _LOOK)
-"""Beginnings of the sentences about what may be no effect at all."""
+"""Beginnings of sentences that may describe no real effect."""
 _NAME_CHARS, _VALUE_CHARS, _ROW_CHARS = 40, 48, 110
 _VALUES, _ACTED, _NAMED = 2, 8, 3
-"""Most other values, values that the step acted on, and elements in a list. All six chosen by
-hand."""
+"""Most values that the step did not act on, values that it did, and elements in a list. All six
+numbers are chosen by hand."""
 _LINE_END = " ⏎ "
-"""Shown for a line break if two texts differ only in these."""
+"""Replaces line breaks if two texts differ only in these."""
 _STATES = ("checked", "selected", "expanded", "pressed")
-"""States that are told like a value: a change of them is a change of the element."""
+"""States that are reported like a value: a change of them is a change of the element."""
 _FIRST = frozenset({"alert", "dialog", "file chooser", "frame", "menu", "notification", "window"})
-"""Roles of what holds the other new elements; these are named first."""
+"""Roles of elements that contain the other new ones; these are named first."""
 _WINDOWS = _FIRST - {"menu"}
 _PROSE = frozenset(
     {"heading", "label", "list item", "paragraph", "section", "static", "text block"}
 )
 """Roles of text; browsers list it twice, as a paragraph and as the text in it."""
 _PROSE_ORDER = {"static": 1, "section": 2, "paragraph": 2, "label": 2, "heading": 3}
-"""Order of the roles that only hold words, after all that hold a value. Of several with the same
-words the first is told."""
+"""Order of the roles that only have words, after all that have a value. Of several elements with
+the same words only the first is reported."""
 _ENTRIES = frozenset({"list item", "menu item", "option", "table cell", "tree item"})
 """Roles of one entry among many: other words at its place mean another entry."""
 _TERMINAL = "terminal"
 _LEAST_PIXELS = 4
-"""Width and height in image pixels below which it is not checked that a box has one colour."""
+"""Width and height in image pixels below which a box is not checked for having one colour."""
 _BULLET = re.compile(r"^\W+")
 _TITLED = frozenset({"frame", "internal frame", "root pane", "window"})
-"""Roles whose name is the title of a window; the title is told for the window."""
+"""Roles whose name is the title of a window, which is reported for the window."""
 
 _Identity = tuple[str, str, str, str, tuple[int, int, int, int]]
 _Key = Callable[[Element], object]
@@ -62,16 +62,16 @@ def describe_changes(
 ) -> tuple[str, ...] | None:
     """Returns sentences, the most informative first; None if nothing can be compared.
 
-    They tell of what the step acted on, then of windows, values, new and missing elements and the
-    focus. If none of these changed, the last resort is the element whose pixels did. Windows are
-    compared whenever they are known, elements only if both looks have all of them.
+    They describe the elements that the step acted on, then windows, other values, new and missing
+    elements, and the focus. If none of these changed, they name the element whose pixels changed.
+    Windows are compared whenever they are known, elements only if both looks have all of them.
 
     Args:
         before: the look before the action.
         after: the look after it.
         roi: the changed box in image space; None if no pixel changed.
-        call: what was done; None if it is not known what it acted on.
-        hidden: the elements that a dialog hid: they are not new when it is gone.
+        call: the executed call; None if its targets are not known.
+        hidden: elements that a dialog hid: they are not new after it closes.
     """
     known = is_complete(before) and is_complete(after)
     if not known or roi is None:
@@ -80,7 +80,7 @@ def describe_changes(
         return (*windows, *focus) if known or windows else None
     old, new = _inside(before, roi), _inside(after, roi)
     pairs, come, gone = compare_elements(old, new)
-    listed = {_identity(element)[:4] for element in hidden}  # these were there all the time
+    listed = {_identity(element)[:4] for element in hidden}  # these existed all along
     pairs = [pair for pair in pairs if _identity(pair[1])[:4] not in listed]
     come, gone = _seen_changes(come, gone)
     come = [element for element in come if _identity(element)[:4] not in listed]
@@ -114,7 +114,7 @@ def _name(element: Element) -> str:
 
 
 def _describe(element: Element, name: str | None = None) -> str:
-    """Role and name of an element."""
+    """Returns the role and name of an element."""
     name = _name(element) if name is None else name
     role = excerpt(element.role, 24)
     return f"{role} {_quote(name)}" if name else role
@@ -141,13 +141,13 @@ def _look_sentence(observation: Observation, roi: BoundingBox) -> list[str]:
 def _select_painted(elements: list[Element], observation: Observation) -> list[Element]:
     """Returns the elements that are painted, or all if none is.
 
-    What is not painted lies under something else, or appears only under the pointer.
+    An element that is not painted is covered, or appears only under the pointer.
     """
     return [element for element in elements if not _is_plain(element, observation)] or elements
 
 
 def _is_plain(element: Element, observation: Observation) -> bool:
-    """Whether an element's box has one colour all over."""
+    """Whether an element's box has a single colour."""
     box = observation.convert_box(element.box, "image")
     left, top, right, bottom = map(round, (box.left, box.top, box.right, box.bottom))
     size = observation.image
@@ -160,7 +160,7 @@ def _is_plain(element: Element, observation: Observation) -> bool:
 def _painted_sentences(
     before: Observation, after: Observation, elements: list[Element]
 ) -> list[str]:
-    """Lists what was in the tree all the time but is painted only now, or no longer."""
+    """Lists elements of both trees that have only now been painted, or no longer are."""
     named = [e for e in elements if e.name and e.role not in CONTAINERS | _PROSE]
     sentences: list[str] = []
     for head, first, second in (("New on the screen", before, after), ("Gone", after, before)):
@@ -172,7 +172,7 @@ def _painted_sentences(
 def _selection_sentence(
     call: GroundedCall, before: Observation, after: Observation
 ) -> Iterator[str]:
-    """Tells which text a step selected, if selecting it was the last thing that it did."""
+    """Names the text that a step selected, if that was its last action."""
     last = next((a for a in reversed(call.actions) if not isinstance(a, Sleep)), None)
     selects = isinstance(last, Drag | Hotkey) or (isinstance(last, Click) and last.count > 1)
     if selects and after.selection not in ("", before.selection):
@@ -180,7 +180,7 @@ def _selection_sentence(
 
 
 def _order_sentence(before: list[Element], after: list[Element]) -> list[str]:
-    """Tells of one entry of a column or row that now stands before another, and did not."""
+    """Reports one entry of a column or row that has moved before another."""
     keys = [Counter(map(_same_words, elements)) for elements in (before, after)]
     known = {key for key, count in keys[0].items() if count == keys[1][key] == 1 and key[1]}
     old = {_same_words(e): e for e in before if _same_words(e) in known}
@@ -206,7 +206,7 @@ def _same_words(element: Element) -> tuple[str, str]:
 def _window_sentences(
     before: Observation, after: Observation, come: Sequence[Element], gone: Sequence[Element]
 ) -> Iterator[str]:
-    """Tells which window opened and which closed, or else which one came to the front."""
+    """Names a window that opened and one that closed, or else the new one in front."""
     old, new = map(_title, (before, after))
     was, now = (_titles(look, other) for look, other in ((before, after), (after, before)))
     opened, closed = now - was, was - now
@@ -225,7 +225,7 @@ def _window_sentences(
 
 
 def _titles(observation: Observation, other: Observation) -> Counter[str]:
-    """Returns the titles of a look's windows, without windows whose title changed meanwhile."""
+    """Returns the titles of a look's windows, without those that have another one in ``other``."""
     named = {window.id: window.title for window in other.windows}
     return Counter(w.title for w in observation.windows if named.get(w.id, w.title) == w.title)
 
@@ -281,7 +281,7 @@ def compare_elements(
 ) -> tuple[list[_Pair], list[Element], list[Element]]:
     """Returns the elements that changed, those that are new, and those that are gone."""
     gone, come = _without_common(before, after, _identity)
-    # An element that only moved, as by scrolling, is no news.
+    # An element that only moved, as by scrolling, is no change.
     gone, come = _without_common(gone, come, lambda e: _identity(e)[:4])
     changed: list[_Pair] = []
     keys: tuple[_Key, ...] = (
@@ -297,7 +297,7 @@ def compare_elements(
 
 
 def _is_entry(element: Element) -> bool:
-    """Whether an element is one entry of many, and its words are what tells it from the others."""
+    """Whether an element is one entry of many and is distinguished from them by its words."""
     has_single_text = element.text in ("", element.name) or not element.name
     return element.role in _ENTRIES and has_single_text and "editable" not in element.states
 
@@ -305,9 +305,9 @@ def _is_entry(element: Element) -> bool:
 def _select_acted_pairs(
     pairs: list[_Pair], call: GroundedCall, observation: Observation
 ) -> list[_Pair]:
-    """Returns the changed elements that the step clicked or typed into, in its order.
+    """Returns the changed elements that the step clicked or typed into, in the step's order.
 
-    Of several at a clicked place it is the smallest: the others contain it.
+    Of several at a clicked place only the smallest is returned: the others contain it.
     """
     acted_pairs: list[_Pair] = []
     for place in (*(place.point for place in call.places), *points(call.actions)):
@@ -431,7 +431,7 @@ def _new_rows(old: Element, new: Element) -> str:
 
 
 def _from_difference(was: str, now: str) -> str:
-    """Returns the new text; of long texts only from shortly before the first difference on."""
+    """Returns the new text; if texts are long, only from just before the first difference."""
     if len(was) <= _VALUE_CHARS and len(now) <= _VALUE_CHARS:
         return now
     parted = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
@@ -444,13 +444,13 @@ def _telling(elements: list[Element]) -> list[Element]:
     telling = [e for e in elements if any(map(str.isalnum, f"{e.name}{e.label}{e.text}"))]
     telling.sort(key=lambda element: element.role not in _FIRST)
     first: dict[object, Element] = {}
-    for element in telling:  # a paragraph and the text in it say the same
+    for element in telling:  # a paragraph and the text in it have the same words
         first.setdefault(_words(element) if element.role in _PROSE else id(element), element)
     return [element for element in telling if any(element is unique for unique in first.values())]
 
 
 def _list_things(head: str, elements: Sequence[Element], earlier_text: str = "") -> Iterator[str]:
-    """Yields a sentence on new or missing elements, without windows and what was just told."""
+    """Yields a sentence on new or missing elements, without windows and names just mentioned."""
     things = [
         f"{excerpt(element.role, 24)} {name}"
         for element in elements
@@ -467,10 +467,10 @@ def _shown(element: Element) -> str:
 
 
 def _seen_changes(come: list[Element], gone: list[Element]) -> tuple[list[Element], list[Element]]:
-    """Returns the elements that a person would say came and went.
+    """Returns the elements that came and went from a person's point of view.
 
-    While a dialog waits for an answer, the tree does not list what lies behind it, and lists it
-    again afterwards; yet it was there all the time, dimmed or not.
+    While a dialog waits for an answer, the tree does not list the elements behind it. They existed
+    all along, dimmed or not, and are listed again afterwards.
     """
     if dialogs := [element for element in come if element.role in DIALOGS]:
         gone = [element for element in gone if element.role in _FIRST]

@@ -1,9 +1,9 @@
-"""Where the parts meet: one function builds a `Loop` from settings and parts, top to bottom.
+"""Assembles a run: one function builds a `Loop` from settings and parts.
 
 `hisa.Agent` calls it once for each run. No other package knows which planner, grounder or model a
-run has. Start with `_Opening.loop`; `agent_parts.py` reads the arguments of `hisa.Agent`;
-`grounding_parts.py`, `hook_list.py`, `planner_kind.py` and `tool_parts.py` build what has more than
-one form.
+run has. Start with `_Opening.loop`. `agent_parts.py` reads the arguments of `hisa.Agent`;
+`grounding_parts.py`, `hook_list.py`, `planner_kind.py` and `tool_parts.py` build the parts that
+have several forms.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ async def open_loop(
 
     Args:
         settings: the effective settings.
-        task: named in the log's first event.
+        task: the task; the log's first event names it.
         log: an open run log.
         parts: parts that replace those of the settings, persons to ask, listeners, and the
             progress of a resumed run.
@@ -225,7 +225,7 @@ class _Opening:
         )
 
     async def _machine(self) -> Environment:
-        """Returns the machine; if it can be left up, the log records it, and it records the run."""
+        """Returns the machine; if it can outlive the run, log and machine record each other."""
         if self._parts.environment is not None:
             machine = await self._parts.environment()
         else:
@@ -246,7 +246,7 @@ class _Opening:
             memory=self._parts.memory or self._memory(models["state"]),
             written=WrittenFiles(environment).since,
             profile=_state_profile(self._settings, models),
-            again=lambda: environment.observe(elements=self._elements),  # as it is by then
+            again=lambda: environment.observe(elements=self._elements),  # a new look each time
         )
         state.restore(self._parts.events)
         return state
@@ -352,7 +352,7 @@ def _marks(
 
 
 def _state_profile(settings: Settings, models: Models) -> Profile | None:
-    """Returns the profile of the state's model, without pictures if it follows such a planner."""
+    """Returns the profile of the state's model, without pictures if its planner uses elements."""
     profile = models.profiles.get("state")
     if profile and settings.planner.sees == "elements" and settings.models.state is None:
         return profile.model_copy(update={"sees_pictures": False})
@@ -360,9 +360,9 @@ def _state_profile(settings: Settings, models: Models) -> Profile | None:
 
 
 def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]:
-    """Returns what asks a person to confirm what a model's maker wants confirmed.
+    """Returns a function that asks a person for a confirmation that a model's maker requires.
 
-    It refuses if nobody can be asked.
+    It raises ActionRefused if nobody can be asked.
     """
 
     async def confirm(text: str) -> None:
@@ -376,7 +376,7 @@ def _confirming(ask: Ask | None, emit: Emit) -> Callable[[str], Awaitable[None]]
 
 
 def _fills_screen(task: Task) -> bool:
-    from hisa.tasks.find_format import format_of  # as heavy as the scorer
+    from hisa.tasks.find_format import format_of  # slow to import, like the scorer
 
     return format_of(task).fills_screen
 

@@ -43,14 +43,14 @@ _NEEDED = {
         "a hisa.state.base.Memory, off, or the folder or URL of a pattern database",
     ),
 }
-"""The methods that an object needs, and what the argument may be."""
+"""The methods that an object needs, and the allowed values of the argument, in words."""
 
 
 def require_part(name: str, value: object) -> None:
     """Refuse an argument that is neither a name nor an object with the methods of its part.
 
     Raises:
-        UsageError: it names the argument and what it may be.
+        UsageError: names the argument and its allowed values.
     """
     methods, allowed = _NEEDED[name]
     if value is None or isinstance(value, str) or (name == "memory" and isinstance(value, Path)):
@@ -71,11 +71,11 @@ def require_list(name: str, value: object, item_kind: str) -> None:
 
     Args:
         name: name of the argument, for the error.
-        value: what was given.
-        item_kind: what the list may hold, in words, for the error.
+        value: the argument's value.
+        item_kind: the allowed items, in words, for the error.
 
     Raises:
-        UsageError: it names the argument and what it may be.
+        UsageError: names the argument and its allowed values.
     """
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise UsageError(f"{name}={value!r} is not allowed; it may be a list of {item_kind}")
@@ -117,8 +117,8 @@ def own_tools(
     """Returns the tools that are objects or functions, and the names of installed ones.
 
     Raises:
-        UsageError: a value is neither; a function lacks a docstring or types; or a name fits no
-            tool.
+        UsageError: a value is neither; a function lacks a docstring or types; or no tool matches a
+            name.
     """
     own: list[BaseTool] = []
     names: list[str] = []
@@ -158,7 +158,7 @@ def chosen_settings(
     model: Mapping[Role, str],
     allow: Sequence[str],
 ) -> Settings:
-    """Returns the settings with the names that were given instead of objects.
+    """Returns the settings with the names that were passed instead of objects.
 
     Args:
         settings: the settings to change.
@@ -191,7 +191,7 @@ def chosen_settings(
 
 
 def _memory(name: str) -> dict[str, Any]:
-    """Returns the settings of the pattern database that a name stands for."""
+    """Returns the settings of the pattern database with a name: off, a URL or a folder."""
     if name == "off":
         return {"enabled": False}
     if "://" in name:

@@ -50,7 +50,7 @@ class RunParts:
     ask: Ask | None = None
     """Asks a person before an action or a command; None: there is nobody to ask."""
     inquire: Inquire | None = None
-    """Asks a person what the agent wants to know; None: there is nobody to ask."""
+    """Asks a person the agent's questions; None: there is nobody to ask."""
     listeners: Sequence[Listener] = ()
     progress: Progress | None = None
     """Called as a model's reply arrives; nothing of it is logged."""

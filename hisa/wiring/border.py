@@ -1,4 +1,4 @@
-"""The border of a machine: the wrappers that hooks put around it, whoever acts on it."""
+"""The border of a machine: the wrappers that hooks put around it, for agents and other users."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def border_of(environment: Environment, settings: Settings, log: RunLog) -> Envi
 
     Args:
         environment: the machine itself.
-        settings: decide which hooks are needed.
+        settings: the settings, which decide which hooks are needed.
         log: receives the events of the hooks.
 
     Raises:

@@ -44,16 +44,16 @@ def build_grounder(
     Args:
         settings: section of the grounder.
         chosen: settings of every role's model.
-        models: models by role; if the settings need a model that sees, ``grounder`` is used, or
-            ``planner`` if they leave that open.
+        models: models by role. A model that points or picks is ``grounder``, or else ``planner``
+            if the kind of grounder is "choice" or "auto".
         emit: takes the grounder's events.
         seer: profile of the model that points or picks.
         read: reads the text on a picture.
         events: events of a resumed run so far.
-        reader: takes looks with elements; None: looks are used as given.
+        reader: takes looks with elements; None: looks are used as they are.
 
     Raises:
-        ConfigError: a model is needed and none can do it, or the format is unknown.
+        ConfigError: a required model is missing or unsuitable, or the format is unknown.
     """
     kind = grounder_kind(settings, chosen, seer)
     model = _model(kind, settings, models, seer)
@@ -88,7 +88,7 @@ def _model(
     """Returns the model that points or picks; None if only the elements are used.
 
     Raises:
-        ConfigError: a model is needed and none can do it.
+        ConfigError: a required model is missing or unsuitable.
     """
     if kind not in ("cascade", "choice", "vision"):
         return None
@@ -113,7 +113,7 @@ def _open_finder(parts: FinderParts) -> Grounder:
     """Returns the matcher's grounder of these parts, or the core's own if there is no matcher.
 
     Raises:
-        ConfigError: elements and a pointing model must be weighed, which only a matcher does.
+        ConfigError: a pointing model must be combined with elements, which needs a matcher.
     """
     matcher = find_matcher()
     if matcher is not None:
@@ -144,7 +144,7 @@ def _pick_trust(
 
 
 def _measuring_command(kind: GrounderKind, section: Role, model_settings: ModelSettings) -> str:
-    """Returns the command that measures this model with these settings, wherever they were set."""
+    """Returns the command that measures this model, with all settings that it depends on."""
     values = {
         "grounder.kind": "" if kind == "auto" else kind,
         f"models.{section}.model": model_settings.model,
@@ -199,7 +199,7 @@ def open_grounder(
         emit: takes the grounder's events.
         seer: profile of the model that points or picks.
         planner: profile of the planner's model.
-        points: whether the planner's calls hold pixels of the picture.
+        points: whether the planner's calls have coordinates in pixels of the picture.
         events: events of a resumed run so far.
 
     Raises:

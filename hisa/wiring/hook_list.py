@@ -80,7 +80,7 @@ def _needs(settings: Settings, *, thrown_away: bool) -> Iterator[tuple[str, str]
 
 
 class _Lacking(Hook):
-    """Stands in for a missing hook, and ends the run on a machine that needs it."""
+    """Replaces a missing hook, and ends the run on a machine that needs it."""
 
     def __init__(self, name: str, settings: Settings, error: HisaError) -> None:
         self.name = name
@@ -88,7 +88,7 @@ class _Lacking(Hook):
         self._error = error
 
     def applies(self, environment: Environment) -> bool:
-        """Returns False, if the machine does not need the hook.
+        """Returns False if the machine does not need the hook.
 
         Raises:
             PluginFailed, ConfigError: the machine needs it.
@@ -151,7 +151,7 @@ def hook_names() -> tuple[str, ...]:
 
 
 def in_order(hooks: Iterable[Hook]) -> list[Hook]:
-    """Returns hooks in the order of a run: those of others first, as given, then HiSA's own."""
+    """Returns hooks in the order of a run: others' first, in the given order, then HiSA's own."""
     return sorted(hooks, key=lambda hook: _PLACES.get(name_of(hook), -1))
 
 
@@ -162,12 +162,12 @@ def applied_hooks(
 
     Args:
         hooks: the hooks of the run.
-        settings: decide which hooks are needed.
+        settings: the settings, which decide which hooks are needed.
         environment: the machine.
 
     Raises:
         PluginFailed, ConfigError: a needed hook is missing, or does not apply to the machine.
-        UsageError: a person has to be asked, and nobody can be.
+        UsageError: a person has to be asked, but nobody can be asked.
     """
     applied = [hook for hook in hooks if hook.applies(environment)]
     names = {name_of(hook) for hook in applied}

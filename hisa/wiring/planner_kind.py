@@ -1,4 +1,4 @@
-"""Kinds of planners: what packages announce in the entry-point group ``hisa.planners``."""
+"""Kinds of planners, which packages announce in the entry-point group ``hisa.planners``."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class PlannerParts:
     marks: Marks | None
     """The numbered list that it sees; None: it sees only the picture."""
     programs: Programs | None
-    """Lists the installed programs; None: the task fills the screen, so none of them matters."""
+    """Lists the installed programs; None: the task fills the screen, so they do not matter."""
     confirm: Callable[[str], Awaitable[None]]
     """Asks a person; raises ActionRefused if they refuse, or if nobody can be asked."""
     room: int | None = None
     """Most tokens of the state in its prompt; None: that of the default settings."""
     pointing: str = ""
-    """How it should write coordinates of its own; empty: it describes places."""
+    """Words of the prompt for writing coordinates; empty: it describes places instead."""
     ask: Ask | None = None
     """Asks a person before an action; None: there is nobody to ask."""
     environment: Environment | None = None
@@ -62,34 +62,34 @@ class PlannerKind:
     """
 
     points = False
-    """Whether its calls hold pixels of the picture, which are checked instead of searched for."""
+    """Whether its calls have pixels of the picture, which are checked, not descriptions."""
     grounder: GrounderKind | None = None
     """The kind of grounder that it needs; None: that of the settings."""
 
     def fit_settings(
         self, settings: PlannerSettings, profile: Profile, *, lists: bool, is_named: bool
     ) -> PlannerSettings | None:
-        """Returns the settings as this kind uses them, above all what the planner sees.
+        """Returns the settings as this kind uses them, above all ``planner.sees``.
 
         Args:
             settings: the planner's effective settings.
             profile: profile of the planner's model.
-            lists: whether a numbered list of the screen can be made and read.
+            lists: whether a numbered list of the screen can be built and read.
             is_named: whether the settings name this kind; else the profile chose it.
 
         Returns:
-            The changed settings; None if this kind does not fit and the settings did not name it:
+            The changed settings; None if this kind is unsuitable and the settings did not name it:
             then "chat" is used.
 
         Raises:
-            ConfigError: this kind was named and does not fit.
+            ConfigError: the settings name this kind and it is unsuitable.
         """
         if lists and not profile.sees_pictures:
             return settings.model_copy(update={"sees": "elements"})
         return settings
 
     def adapt_profile(self, profile: Profile) -> Profile:
-        """Returns the profile of the model when it is asked by this kind."""
+        """Returns the model's profile as it applies to requests of this kind."""
         return profile
 
     def client(
@@ -101,7 +101,7 @@ class PlannerKind:
             settings: settings of the role's model.
             endpoint: address and key.
             profile: the model's profile, as `adapt_profile` returned it.
-            section: the role whose settings error messages name.
+            section: the role that error messages name for the settings.
         """
         return None
 
@@ -161,7 +161,7 @@ def choose_planner(
         elements: whether the environment lists elements.
 
     Raises:
-        ConfigError: no package announces the kind, or it does not fit.
+        ConfigError: no package announces the kind, or it is unsuitable.
         PluginFailed: the package of the kind fails.
     """
     lists = elements and not profile.reads_elements and settings.grounder.kind != "planner"

@@ -40,7 +40,7 @@ def write_prompts(hashes: Mapping[str, str], log: RunLog, emit: Emit) -> None:
 
     Args:
         hashes: the hash of each file by name.
-        log: its manifest gets the hashes, and has those from before the run was resumed.
+        log: its manifest gets the hashes, and has the earlier ones of a resumed run.
         emit: takes the note.
     """
     before = log.manifest.prompts

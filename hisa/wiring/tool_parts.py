@@ -1,4 +1,4 @@
-"""The tools of a run: installed, allowed, and those of servers."""
+"""The tools of a run: the installed and allowed ones, and those of servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["allowed_tools", "open_served_tools"]
 
 
 def allowed_tools(settings: ToolSettings, more: Iterable[BaseTool] = ()) -> list[BaseTool]:
-    """Returns the built-in tools, and those of the others that ``tools.allow`` names."""
+    """Returns the built-in tools, and the other tools that ``tools.allow`` names."""
     listed = (*discover()[0], *more)
     patterns = settings.allow
     return [
@@ -35,7 +35,7 @@ async def open_served_tools(
     """Yields the tools of the servers that the settings name and that ``tools.allow`` may allow.
 
     Raises:
-        LibraryLacking: a library that this needs is not installed.
+        LibraryLacking: a required library is not installed.
         ConfigError: a server cannot be reached, or no package opens servers.
         PluginFailed: the package that opens servers fails.
     """
