@@ -11,8 +11,8 @@ from collections import Counter
 import numpy as np
 
 from hisa.plugins.benchmarks.bench.grounding.targets import Region, Screen, Target
-from hisa.plugins.matching.description import How
-from hisa.plugins.reading.layout import distances, orders
+from hisa.plugins.matching.description import RelativePosition
+from hisa.plugins.reading.layout import measure_distances, orders
 from hisa.plugins.reading.scene_table import FAMILIES, Table
 
 __all__ = ["MADE", "made_descriptions"]
@@ -52,7 +52,7 @@ _NAMED = (
     "{kind} '{name}'",
     "the {kind} {name}",
 )
-_BESIDE: dict[How, tuple[str, ...]] = {
+_BESIDE: dict[RelativePosition, tuple[str, ...]] = {
     "right": ("the {kind} to the right of '{text}'", "{kind} right of {text}"),
     "left": ("the {kind} left of '{text}'", "{kind} to the left of the text {text}"),
     "below": ("the {kind} below '{text}'", "{kind} under the heading {text}"),
@@ -129,7 +129,7 @@ def _by_neighbour(table: Table, rows: list[int], chance: random.Random) -> list[
         how = chance.choice(list(_BESIDE))
         if len(name) > 40 or twins[name.casefold()] > 2:
             continue
-        far = distances(how, table.box, table.box[text])
+        far = measure_distances(how, table.box, table.box[text])
         near = [r for r in rows if far[r] < 60 and table.things[r].role not in ("static", "label")]
         if near:
             row = min(near, key=lambda r: far[r])

@@ -28,9 +28,9 @@ from hisa.plugins.matching.description import read_description
 from hisa.plugins.matching.elements import names_a_part
 from hisa.plugins.matching.scene import Scene
 from hisa.plugins.matching.screen_text import read_elements
-from hisa.plugins.reading.ranker import Trees, clipped, columns, parsed, preselect
+from hisa.plugins.reading.ranker import Trees, build_columns, clip_features, parse_trees, preselect
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
-from hisa.plugins.reading.sureness import chances_of, outcome, places
+from hisa.plugins.reading.sureness import build_evidence, chances_of, rank_places
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text
@@ -157,7 +157,9 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
         for row, t in enumerate(targets)
         if row % 4 == 0 and t.kind in _TOLD_BY_TEXT
     ]
-    found = [(t, table, columns(read_description(t.description), table)) for t, table in examples]
+    found = [
+        (t, table, build_columns(read_description(t.description), table)) for t, table in examples
+    ]
     return list(found[0][2]), [_example(*each) for each in found if each[1].things]
 
 
@@ -174,7 +176,7 @@ def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
     matrix = np.stack([column[rows] for column in found.values()], axis=1)
     seen = np.isin(rows, pool).astype(float)
     return Example(
-        target, clipped(matrix), table.reach[rows], at[rows], right[rows], meant[rows], seen
+        target, clip_features(matrix), table.reach[rows], at[rows], right[rows], meant[rows], seen
     )
 
 
@@ -313,9 +315,9 @@ def check(names: Sequence[str], examples: Sequence[Example]) -> None:
         others = [e for e in examples if _fold(e.target) != fold]
         mine = [e for e in examples if _fold(e.target) == fold and e.target.kind != MADE]
         learned = [_told(names, e, rankers[frozenset({fold, _fold(e.target)})]) for e in others]
-        judge = parsed(json.loads(_judge(learned)))
+        judge = parse_trees(json.loads(_judge(learned)))
         told = [_told(names, e, rankers[frozenset({fold})]) for e in mine]
-        found += [(t, judge.sureness(t.outcome)) for t in told]
+        found += [(t, judge.rate_outcome(t.outcome)) for t in told]
     _say(found)
 
 
@@ -375,7 +377,7 @@ def _share(names: Sequence[str], examples: Sequence[Example]) -> None:
 def _without(folds: frozenset[str]) -> Trees:
     names, examples = _shared
     others = [e for e in examples if _fold(e.target) not in folds]
-    return parsed(json.loads(exported(names, fit(names, others), START)))
+    return parse_trees(json.loads(exported(names, fit(names, others), START)))
 
 
 def _told(names: Sequence[str], example: Example, trees: Trees) -> Told:
@@ -384,9 +386,9 @@ def _told(names: Sequence[str], example: Example, trees: Trees) -> Told:
     order = np.argsort(-score, kind="stable")
     order = order[example.seen[order] > 0]  # what is not preselected is not scored in a run
     own = chances_of(score[order])
-    best = places(own, example.at[order], example.box[order])
+    best = rank_places(own, example.at[order], example.box[order])
     found = dict(zip(names, example.matrix[order].T, strict=True))
-    told = outcome(found, score[order], own, best)
+    told = build_evidence(found, score[order], own, best)
     right = bool(example.right[order[best.rows[0]]])
     target = example.target
     there = target.region is not None

@@ -262,7 +262,7 @@ def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
     events = Events()
     hooks_of(tmp_path, events, policy={"defaults": "never"}, run={"confirm": "never"})
     assert any("is not a hisa.hooks.Hook" in e.text for e in events.all if isinstance(e, Noted))
-    with pytest.raises(PluginFailed, match=r"is no hisa\.hooks\.Hook; policy\.rules needs it"):
+    with pytest.raises(PluginFailed, match=r"is not a hisa\.hooks\.Hook; policy\.rules needs it"):
         hooks_of(tmp_path, Events(), **NO_REMOVAL)
 
 
@@ -341,7 +341,7 @@ def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(PluginFailed, match=r"list 'more' of package 'hisa-more-lists'.*needs"):
             _ = Scene(scene()).things
     announce("hisa_example_grounders:PercentFormat")
-    with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*is none of .*ThingList"):
+    with pytest.raises(PluginFailed, match=r"'hisa-more-lists'.*must be a .*ThingList"):
         _ = Scene(scene()).things
 
 
@@ -587,7 +587,7 @@ async def test_servers_of_tools_take_a_package_that_opens_them(
 ) -> None:
     settings = Settings.model_validate({"tools": {"mcp": {"time": {"command": ["true"]}}}})
     monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(ConfigError, match=r"tools\.mcp names time, and no installed package opens"):
+    with pytest.raises(ConfigError, match=r"tools\.mcp names time, but no installed package opens"):
         await open_served_tools(settings.tools, Events()).__aenter__()
 
 
@@ -611,14 +611,14 @@ def test_a_command_that_fails_is_named_and_breaks_no_list(tmp_path: Path, outsid
     assert "FAILED TO LOAD: command 'broken_command' of package 'hisa-example-broken'" in page
     assert "command 'no_command' of package 'hisa-example-broken' is a function, but" in page
     for name, reason in {
-        "broken_command": "ImportError: this plug-in needs a library",
-        "absent_command": "ModuleNotFoundError: No module named 'hisa_example_commands.absent'",
-        "no_command": "is a function, but must be a click.Command",
+        "broken_command": ": ImportError: this plug-in needs a library",
+        "absent_command": ": ModuleNotFoundError: No module named 'hisa_example_commands.absent'",
+        "no_command": " is a function, but must be a click.Command",
     }.items():
         ran = hisa(tmp_path, outside, name)
         first, *rest = ran.stderr.splitlines()
         package = "hisa-example-commands" if name == "absent_command" else "hisa-example-broken"
-        assert first.startswith(f"hisa: command {name!r} of package {package!r}: {reason}")
+        assert first.startswith(f"hisa: command {name!r} of package {package!r}{reason}")
         assert (ran.returncode, rest) == (3, ["  try: hisa doctor"])
 
 
@@ -694,7 +694,7 @@ def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: 
     ran = hisa(tmp_path, outside, "doctor", "--json")
     findings = {(row["area"], row["name"]): row for row in json.loads(ran.stdout)}
     assert findings["environments", "form"]["ok"]
-    assert findings["models", "modest"]["detail"] == "of package hisa-example-models"
+    assert findings["models", "modest"]["detail"] == "from package hisa-example-models"
     assert findings["commands", "kept"]["ok"]
     assert "No module named" in findings["commands", "absent_command"]["detail"]
     assert ("commands", "machine") not in findings, "of HiSA's own parts, those that fail"

@@ -103,7 +103,7 @@ def test_a_run_that_goes_on_with_other_prompts_says_which(tmp_path: Path) -> Non
         write_prompts(Prompts(folder).hashes, log, events.append)
     (noted,) = events
     assert isinstance(noted, Noted)
-    assert noted.text == "not as when the run began: judge.md"
+    assert noted.text == "changed since the run began: judge.md"
 
 
 WRONG: dict[str, tuple[str, str | bytes, str, str]] = {
@@ -193,7 +193,7 @@ def test_the_doctor_lists_the_files_that_differ(tmp_path: Path) -> None:
     assert str(SHIPPED) in ships.detail
     assert (same.name, differs.name) == ("best_run.md", "judge.md")
     assert "same as shipped" in same.detail
-    assert "tokens more than the one that ships" in differs.detail
+    assert "tokens more than the shipped one" in differs.detail
     write_prompt(tmp_path, "plan.md", "x")
     _, refused = prompts(settings)
     assert (refused.ok, refused.needed) == (False, True)

@@ -86,7 +86,7 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
             "models.state.profile=FILE.toml",
         ),
         ("anything", {"effort": "high"}, "(profile default)", "FILE.toml"),
-        ("offline", {"effort": "low"}, "takes no effort", "leave it out"),
+        ("offline", {"effort": "low"}, "takes no effort", "omit it"),
     ],
 )
 def test_what_a_model_does_not_take_is_refused(

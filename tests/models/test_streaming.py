@@ -77,7 +77,7 @@ async def test_silence_within_an_answer_differs_from_none_at_all() -> None:
     failure = await _failure("stream_silence", timeout=0.3)
     assert (failure.kind, failure.began) == ("timeout", True)
     assert "began to answer (" in str(failure)
-    assert "was not done within 0.3 s" in str(failure)
+    assert "did not finish within 0.3 s" in str(failure)
     assert failure.fix == "--set models.planner.timeout=0.6"
     assert not (await _failure("hang", timeout=0.2)).began
 
@@ -86,7 +86,7 @@ async def test_silence_within_an_answer_differs_from_none_at_all() -> None:
 async def test_server_that_works_on_is_limited_in_its_total_time(kind: FaultKind) -> None:
     failure = await _failure(kind, timeout=30.0, total=0.5)
     assert (failure.kind, failure.began) == ("timeout", True)
-    assert "was not done within 0.5 s" in str(failure)
+    assert "did not finish within 0.5 s" in str(failure)
     assert failure.fix == "--set models.planner.total_seconds=1"
 
 

@@ -52,7 +52,7 @@ def run_json(settings: Settings, *arguments: str) -> Any:
     return json.loads(result.stdout)
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("filled_store")
 def test_ls_prints_active_ones_newest_first(settings: Settings) -> None:
     lines = run(settings, "ls").stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["id", "abd2", "abc1"]
@@ -69,7 +69,7 @@ def test_nothing_learned_yet_says_so_and_makes_nothing(settings: Settings) -> No
     assert run_json(settings, "ls") == []
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("filled_store")
 def test_show_takes_the_beginning_of_an_id(settings: Settings) -> None:
     out = run(settings, "show", "abc").stdout
     assert "Press Ctrl+S." in out
@@ -77,7 +77,7 @@ def test_show_takes_the_beginning_of_an_id(settings: Settings) -> None:
     assert run_json(settings, "show", "abd2")["kind"] == "failure"
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("filled_store")
 @pytest.mark.parametrize(
     ("prefix", "message"), [("ab", "2 ids begin with it: ab"), ("zz", "not found")]
 )
@@ -133,7 +133,7 @@ def test_add_refuses_what_is_no_lesson(
     assert run(settings, "add", "x", "--kind", "maybe").exit_code == 2
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("filled_store")
 def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
     assert run(settings, "rm", "abc1", "abd2").stdout == "abc1 removed\nabd2 removed\n"
     assert run_json(settings, "ls") == []
@@ -143,7 +143,7 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
         run(settings, "show", "abc1")
 
 
-@pytest.mark.usefixtures("filled")
+@pytest.mark.usefixtures("filled_store")
 def test_export_and_import_through_files_and_pipes(settings: Settings, tmp_path: Path) -> None:
     file = tmp_path / "out.jsonl"
     assert "5 patterns written" in run(settings, "export", str(file)).stderr

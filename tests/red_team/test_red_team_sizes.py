@@ -195,5 +195,5 @@ def test_endless_vectors_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         for kind in ("length", "chunks", "gzip"):
             monkeypatch.setenv("OPENAI_BASE_URL", f"{url}/{kind}/200/v1")
             embedder = OpenAIEndpoint("m", max_retries=0)
-            with pytest.raises(ModelUnavailable, match=r"more than|packed"):
+            with pytest.raises(ModelUnavailable, match=r"more than|compressed"):
                 embedder.embed(["a"])

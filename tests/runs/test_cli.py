@@ -44,7 +44,7 @@ def test_ls_shows_newest_first_and_leaves_damaged_ones_out_loudly(tmp_path: Path
     (tmp_path / "20200101-000002-cccc").mkdir()
     (tmp_path / "20200101-000002-cccc" / "run.json").write_text("{")
     lines = call(tmp_path, "ls").output.splitlines()
-    assert lines[0].startswith("left out: ")
+    assert lines[0].startswith("skipped: ")
     assert [line.split()[1] for line in lines[2:]] == ["unfinished", "succeeded"]
 
 

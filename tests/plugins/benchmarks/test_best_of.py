@@ -153,9 +153,9 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
             ["--env", "guest=http://127.0.0.1:9", "--set", "environment.remote.revert="],
             ("guest=http://127.0.0.1:9", "environment.remote.revert=COMMAND"),
         ),
-        (["--share", "docs:rw"], ("'docs:rw'", "begin alike", "--fetch")),
-        (["--attempts", "9"], ("9 attempts", "from 1 to 8")),
-        (["--attempts", "0"], ("0 attempts", "from 1 to 8")),
+        (["--share", "docs:rw"], ("'docs:rw'", "start alike", "--fetch")),
+        (["--attempts", "9"], ("--attempts 9", "from 1 to 8")),
+        (["--attempts", "0"], ("--attempts 0", "from 1 to 8")),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_starts(

@@ -22,11 +22,11 @@ pytestmark = pytest.mark.desktop
 _LEAVER = """
 import sys
 from hisa.plugins.desktop.runtime import DesktopRuntime
-from hisa.plugins.desktop.runtime.state import own
+from hisa.plugins.desktop.runtime.state import write_owner
 from hisa.screen.geometry import Size
 runtime = DesktopRuntime(Size(640, 480))
 runtime.start()
-own(runtime.handle, "run-of-the-test")
+write_owner(runtime.handle, "run-of-the-test")
 print(runtime.handle.id, flush=True)
 sys.stdin.read()
 """

@@ -182,7 +182,7 @@ async def test_settings_that_commands_wrote_are_not_taken(
     assert notes[0].endswith(f"can write files only in {folder}")
     assert notes[1] == f"commands wrote to {folder}: 1 entries"
     monkeypatch.chdir(folder)
-    with pytest.raises(ConfigError, match="an agent may have written"):
+    with pytest.raises(ConfigError, match="commands may have written"):
         load(environ={})
 
 

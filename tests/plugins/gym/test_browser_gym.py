@@ -273,8 +273,8 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("browsergym:openended", "no suite of many tasks"),
-        ("browsergym:miniwob.click-test", "no suite of many tasks"),
+        ("browsergym:openended", "not a suite of many tasks"),
+        ("browsergym:miniwob.click-test", "not a suite of many tasks"),
         ("browsergym:", "allowed are .*browsergym:SUITE"),
         ("browsergym:../x", "give SUITE.NAME"),
     ],

@@ -132,7 +132,7 @@ def overlap(box: BoundingBox, other: BoundingBox) -> bool:
 # A window's title and its name in the tree differ in invisible characters: marks of writing
 # direction, blanks at the end.
 def plain_title(text: str) -> str:
-    """The title without signs that show nothing, with single blanks."""
+    """Returns the title without invisible characters, with single blanks."""
     if not text.isascii():
         text = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     return " ".join(text.split())

@@ -151,7 +151,7 @@ def test_real_desktops_side_by_side(tmp_path: Path) -> None:
         (("run", "own:examples", "--env", "display=:0"), "a bench asks nobody"),
         (
             ("run", "own:examples", "--independent", "--set", "patterns.path=elsewhere"),
-            "--independent with patterns.path = 'elsewhere'",
+            "--independent, and patterns.path = 'elsewhere'",
         ),
         (
             ("run", "own:examples", "--set", "tasks.instructions=verbose"),

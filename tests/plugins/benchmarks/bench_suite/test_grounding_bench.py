@@ -184,7 +184,7 @@ def test_the_command_queries_only_the_chosen_targets(folder: Path, tmp_path: Pat
     assert "train" not in output
     errors = hisa.run_refused("bench", "grounding", str(folder), "--kind", "spin")
     assert "kinds are absent, icon, name, role; splits are held, train" in errors
-    assert "no grounding suite" in hisa.run_refused("bench", "grounding", str(tmp_path))
+    assert "not a grounding suite" in hisa.run_refused("bench", "grounding", str(tmp_path))
 
 
 @pytest.mark.process
@@ -225,7 +225,7 @@ def write_changed_suite(folder: Path, target: Path, number: int, **fields: Any) 
         ({"kind": "colour"}, "kind 'colour'; known are name, role"),
         ({"screen": "../screens/form"}, "no screen '../screens/form'"),
         ({"box": [600, 300, 100, 10]}, "not within the screen, 640x360"),
-        ({"kind": "absent"}, "a target has a box, or the kind 'absent'"),
+        ({"kind": "absent"}, "a target needs a box, or the kind 'absent'"),
         ({"point": [0, 0, 4, 4]}, "is not within the box"),
         ({"description": "the Save button"}, "targets.jsonl:1 already"),
     ],

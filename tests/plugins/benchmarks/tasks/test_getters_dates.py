@@ -95,14 +95,17 @@ async def test_a_zone_of_the_task_counts_before_the_machine_s(tmp_path: Path) ->
     for zone, day in (("America/New_York", "2"), ("Europe/Zurich", "3")):
         result = await run_rule(tmp_path, clock_output, **rule, timezone=zone)
         assert result["expected"] == {"time": day}
-    with pytest.raises(EnvironmentFailed, match="which day it is: 'date: not found'"):
+    with pytest.raises(EnvironmentFailed, match="does not tell the date: 'date: not found'"):
         await run_rule(tmp_path, "date: not found", **rule)
 
 
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"relativeTime": {"from": "some day"}, "expected": {"time": ""}}, "'some day' is no day"),
+        (
+            {"relativeTime": {"from": "some day"}, "expected": {"time": ""}},
+            "'some day' is not a known day",
+        ),
         ({"relativeTime": {"from": "tomorrow"}, "expected": {}}, "'time' must be the form"),
         (
             {"relativeTime": {"from": "tomorrow", "to": "next Sunday"}, "expected": {"from": ""}},
@@ -110,7 +113,7 @@ async def test_a_zone_of_the_task_counts_before_the_machine_s(tmp_path: Path) ->
         ),
         (
             {"relativeTime": {"from": "tomorrow"}, "expected": {"time": ""}, "timezone": "../x"},
-            "no time zone",
+            "is not a time zone",
         ),
         (None, "valid dictionary"),
     ],
