@@ -139,7 +139,7 @@ def test_rm_takes_out_of_use_and_purge_deletes(settings: Settings) -> None:
     assert run_json(settings, "ls") == []
     assert run_json(settings, "show", "abc1")["status"] == "removed"
     assert run(settings, "rm", "--purge", "abc1").stdout == "abc1 deleted\n"
-    with pytest.raises(UsageError, match="there is none"):
+    with pytest.raises(UsageError, match="not found"):
         run(settings, "show", "abc1")
 
 
