@@ -75,7 +75,7 @@ def tensor(*values: float) -> torch.Tensor:
 
 def test_tensors_that_cannot_be_right_are_refused() -> None:
     good = tensor(-1, -1)
-    with pytest.raises(ValueError, match="must all be"):
+    with pytest.raises(ValueError, match="all tensors must be"):
         step_grpo_loss(good, good, good, good, tensor(1), good)
     with pytest.raises(ValueError, match="finite"):
         step_grpo_loss(tensor(-1, -math.inf), good, good, good, good, good)
