@@ -115,7 +115,8 @@ def _bands(mask: Image.Image, box: BoundingBox) -> list[BoundingBox]:
     """Returns a box for each of the changes far above one another, if this saves much; else one."""
     import numpy as np
 
-    rows = np.flatnonzero(np.asarray(mask).any(axis=1))
+    changed = mask.crop((int(box.left), int(box.top), int(box.right), int(box.bottom)))
+    rows = np.flatnonzero(np.asarray(changed).any(axis=1)) + int(box.top)
     gaps = np.diff(rows)
     widest = np.sort(np.argsort(gaps, kind="stable")[::-1][: _MOST_BANDS - 1])
     cuts = [int(at) + 1 for at in widest if gaps[at] > _APART]
