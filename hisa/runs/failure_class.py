@@ -13,25 +13,25 @@ from hisa.machine.storage import replace_file
 __all__ = ["FAILURES", "SEQUENCE_FAILURES", "Failure", "failure_of", "keep_failure"]
 
 FAILURES = {
-    "perception": "it misread the screen, overlooked something, or acted at a wrong place",
-    "applications": "between several applications or windows it lost its way, or what to carry",
-    "illusion": "it took for done or there what was not; a sequence that went too far is one",
+    "perception": "it misread the screen, overlooked something, or acted in the wrong place",
+    "applications": "it lost track of windows, or of a value to carry to another one",
+    "illusion": "it believed something done or there that was not, as after too long a sequence",
     "other": "anything else: a task misunderstood, a loop, a limit, sequences that were too short",
 }
 """ComputerRL, section 4.4."""
 SEQUENCE_FAILURES = {
-    "over-compression": "a sequence went on past an act that changed the screen (a page opened, a "
-    "dialog came up), so that the rest of it was meant for a screen that was no longer there",
-    "under-compression": "acts that could safely have been one sequence, such as the fields of one "
-    "form, took a step each, and steps or time ran out",
-    "wrong-location": "the thought names the right thing, and the point acted at is not on it",
+    "over-compression": "a sequence went on after an action that changed the screen (a page or a "
+    "dialog opened), so its remaining actions met another screen than they were planned for",
+    "under-compression": "actions that could safely have been one sequence, such as a form, "
+    "took one step each, and steps or time ran out",
+    "wrong-location": "the thought names the right element, but the action hit another place",
 }
 """OS-Catalyst, appendix C.2 and figures 7 to 9."""
 _FILES = {"failure.json": FAILURES, "sequence_failure.json": SEQUENCE_FAILURES}
 
 
 class Failure(BaseModel):
-    """The class of a run's failure, who gave it ("hand", or a model), and why; empty if none."""
+    """The class of a failure, who gave it ("hand", or a model), and why; empty: none."""
 
     kind: str = ""
     by: str = ""
@@ -39,7 +39,7 @@ class Failure(BaseModel):
 
 
 def failure_of(run: Path, classes: Mapping[str, str] = FAILURES) -> Failure:
-    """Returns the failure that is kept in a run's folder, of one kind of classes; empty if none."""
+    """Returns the failure stored in a run's folder, from one set of classes; empty if none."""
     try:
         return Failure.model_validate_json((run / _file(classes)).read_bytes())
     except (OSError, ValidationError):
@@ -47,7 +47,7 @@ def failure_of(run: Path, classes: Mapping[str, str] = FAILURES) -> Failure:
 
 
 def keep_failure(run: Path, failure: Failure) -> None:
-    """Keep a failure in the run's folder.
+    """Store a failure in the run's folder.
 
     Raises:
         UsageError: its class is in neither `FAILURES` nor `SEQUENCE_FAILURES`.

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS, GuestTool
-from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -33,7 +32,6 @@ Rows = Annotated[list[list[Cell]], Field(min_length=1, max_length=100_000)]
 
 @calc_tool(reads=True, seconds=SLOW)
 async def read(
-    context: ToolContext,
     cells: Place,
     show: Literal["shown", "values", "formulas"] = "shown",
 ) -> None:
@@ -49,7 +47,7 @@ async def read(
 
 
 @calc_tool(seconds=SLOW)
-async def write(context: ToolContext, cell: Place, values: Rows) -> None:
+async def write(cell: Place, values: Rows) -> None:
     """Write rows of values and formulas, starting at a cell.
 
     A text is taken as if typed: "=B2*2" is a formula, "12" a number, "2024-03-01" a date, "'012" a
@@ -64,7 +62,6 @@ async def write(context: ToolContext, cell: Place, values: Rows) -> None:
 
 @calc_tool(seconds=SLOW)
 async def formula(
-    context: ToolContext,
     cells: Place,
     formula: Annotated[str, Field(min_length=1, max_length=8192)],
 ) -> None:
@@ -80,7 +77,6 @@ async def formula(
 
 @calc_tool(seconds=SLOW)
 async def fill(
-    context: ToolContext,
     cells: Place,
     direction: Literal["down", "right", "up", "left"] = "down",
     series: bool = False,
@@ -97,7 +93,6 @@ async def fill(
 
 @calc_tool(effects=("delete",), seconds=SLOW)
 async def clear(
-    context: ToolContext,
     cells: Place,
     what: Literal["contents", "formats", "comments", "all"] = "contents",
 ) -> None:
@@ -111,7 +106,6 @@ async def clear(
 
 @calc_tool(reads=True, seconds=SLOW)
 async def find(
-    context: ToolContext,
     text: Annotated[str, Field(min_length=1, max_length=1000)],
     cells: str = "",
     match_case: bool = False,
@@ -128,7 +122,6 @@ async def find(
 
 @calc_tool(seconds=SLOW)
 async def replace(
-    context: ToolContext,
     text: Annotated[str, Field(min_length=1, max_length=1000)],
     replacement: Annotated[str, Field(max_length=1000)],
     cells: str = "",
@@ -145,7 +138,7 @@ async def replace(
 
 
 @calc_tool(seconds=SLOW)
-async def copy(context: ToolContext, cells: Place, to: Place, values_only: bool = False) -> None:
+async def copy(cells: Place, to: Place, values_only: bool = False) -> None:
     """Copy cells to another place, over what is there; formulas adjust.
 
     ``to`` is the upper left cell of the new place. ``values_only`` copies results, without formulas
@@ -176,7 +169,6 @@ Function = Literal["sum", "count", "average", "max", "min", "product", "countnum
 
 @calc_tool(seconds=SLOW)
 async def sort(
-    context: ToolContext,
     cells: Place,
     by: Annotated[list[Name], Field(min_length=1, max_length=64)],
     header: bool = True,
@@ -193,7 +185,7 @@ async def sort(
 
 @calc_tool(seconds=SLOW)
 async def filter(  # noqa: A001
-    context: ToolContext, cells: Place, where: Names, any_of: bool = False
+    cells: Place, where: Names, any_of: bool = False
 ) -> None:
     """Show only the rows of a table that meet the conditions; an empty list shows all.
 
@@ -208,7 +200,6 @@ async def filter(  # noqa: A001
 
 @calc_tool(effects=("delete",), seconds=SLOW)
 async def remove_duplicates(
-    context: ToolContext,
     cells: Place,
     columns: Names = (),
     header: bool = True,
@@ -223,7 +214,6 @@ async def remove_duplicates(
 
 @calc_tool()
 async def highlight(
-    context: ToolContext,
     cells: Place,
     when: str,
     color: str = "",
@@ -244,7 +234,6 @@ async def highlight(
 
 @calc_tool()
 async def validate(
-    context: ToolContext,
     cells: Place,
     choices: Annotated[Sequence[str], Field(max_length=200)] = (),
     source: str = "",
@@ -265,7 +254,6 @@ async def validate(
 
 @calc_tool(seconds=SLOW)
 async def pivot(
-    context: ToolContext,
     cells: Place,
     values: Annotated[Mapping[Name, Function] | list[Name], Field(min_length=1, max_length=16)],
     rows: Names = (),
@@ -285,7 +273,6 @@ async def pivot(
 
 @calc_tool()
 async def chart(
-    context: ToolContext,
     cells: Place,
     kind: ChartKind = "column",
     title: str = "",
@@ -313,7 +300,7 @@ Lines = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @calc_tool()
-async def insert(context: ToolContext, before: Lines, count: Count = 1) -> None:
+async def insert(before: Lines, count: Count = 1) -> None:
     """Insert empty rows or columns before a row ("3") or column ("C").
 
     Examples:
@@ -323,7 +310,7 @@ async def insert(context: ToolContext, before: Lines, count: Count = 1) -> None:
 
 
 @calc_tool({"lines": "lines_"}, effects=("delete",))
-async def delete(context: ToolContext, lines: Lines) -> None:
+async def delete(lines: Lines) -> None:
     """Delete whole rows or columns: "3:5", "C".
 
     Examples:
@@ -334,7 +321,6 @@ async def delete(context: ToolContext, lines: Lines) -> None:
 
 @calc_tool({"lines": "lines_"})
 async def size(
-    context: ToolContext,
     lines: Lines,
     millimetres: Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)] = 0,
 ) -> None:
@@ -347,7 +333,7 @@ async def size(
 
 
 @calc_tool({"lines": "lines_"})
-async def visible(context: ToolContext, lines: Lines, on: bool) -> None:
+async def visible(lines: Lines, on: bool) -> None:
     """Hide rows or columns, or show them again.
 
     Examples:
@@ -357,7 +343,7 @@ async def visible(context: ToolContext, lines: Lines, on: bool) -> None:
 
 
 @calc_tool()
-async def merge(context: ToolContext, cells: Place, on: bool = True) -> None:
+async def merge(cells: Place, on: bool = True) -> None:
     """Merge cells into one, or split a merged one; the contents of the first stay visible.
 
     Examples:
@@ -368,7 +354,7 @@ async def merge(context: ToolContext, cells: Place, on: bool = True) -> None:
 
 @calc_tool()
 async def format_numbers(
-    context: ToolContext, cells: Place, code: Annotated[str, Field(min_length=1, max_length=500)]
+    cells: Place, code: Annotated[str, Field(min_length=1, max_length=500)]
 ) -> None:
     """Set the number format: "0.00", "#,##0", "0%", "YYYY-MM-DD", "[$€]#,##0.00", "@" for text.
 
@@ -380,7 +366,6 @@ async def format_numbers(
 
 @calc_tool()
 async def style(
-    context: ToolContext,
     cells: Place,
     bold: bool | None = None,
     italic: bool | None = None,
@@ -406,7 +391,6 @@ async def style(
 
 @calc_tool()
 async def freeze(
-    context: ToolContext,
     rows: Annotated[int, Field(ge=0, le=1000)] = 0,
     columns: Annotated[int, Field(ge=0, le=100)] = 0,
 ) -> None:
@@ -428,7 +412,7 @@ Path = Annotated[str, Field(min_length=2, max_length=4096)]
 
 
 @calc_tool(reads=True)
-async def overview(context: ToolContext) -> None:
+async def overview() -> None:
     """List the sheets and their used cells, charts, pivot tables, names and the selection.
 
     Examples:
@@ -437,7 +421,7 @@ async def overview(context: ToolContext) -> None:
 
 
 @calc_tool()
-async def sheet_add(context: ToolContext, name: SheetName, position: Position = 0) -> None:
+async def sheet_add(name: SheetName, position: Position = 0) -> None:
     """Insert an empty sheet and show it; without a position it is the last.
 
     Examples:
@@ -447,7 +431,7 @@ async def sheet_add(context: ToolContext, name: SheetName, position: Position = 
 
 
 @calc_tool()
-async def sheet_rename(context: ToolContext, sheet: SheetName, name: SheetName) -> None:
+async def sheet_rename(sheet: SheetName, name: SheetName) -> None:
     """Rename a sheet; formulas follow.
 
     Examples:
@@ -456,7 +440,7 @@ async def sheet_rename(context: ToolContext, sheet: SheetName, name: SheetName) 
 
 
 @calc_tool(effects=("delete",))
-async def sheet_delete(context: ToolContext, sheet: SheetName) -> None:
+async def sheet_delete(sheet: SheetName) -> None:
     """Delete a sheet with all that is on it.
 
     Examples:
@@ -465,9 +449,7 @@ async def sheet_delete(context: ToolContext, sheet: SheetName) -> None:
 
 
 @calc_tool()
-async def sheet_copy(
-    context: ToolContext, sheet: SheetName, name: SheetName, position: Position = 0
-) -> None:
+async def sheet_copy(sheet: SheetName, name: SheetName, position: Position = 0) -> None:
     """Copy a sheet under a new name and show the copy.
 
     Examples:
@@ -476,7 +458,7 @@ async def sheet_copy(
 
 
 @calc_tool()
-async def sheet_move(context: ToolContext, sheet: SheetName, position: Position) -> None:
+async def sheet_move(sheet: SheetName, position: Position) -> None:
     """Move a sheet to a position, counted from 1; 0: to the end.
 
     Examples:
@@ -486,7 +468,6 @@ async def sheet_move(context: ToolContext, sheet: SheetName, position: Position)
 
 @calc_tool()
 async def page(
-    context: ToolContext,
     sheet: str = "",
     landscape: bool | None = None,
     paper: Literal["", "A3", "A4", "A5", "letter", "legal"] = "",
@@ -506,7 +487,7 @@ async def page(
 
 
 @calc_tool(seconds=SLOW)
-async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
+async def save(path: str = "", overwrite: bool = False) -> None:
     """Save the spreadsheet in its file or, with a path, there from now on.
 
     The path ends in .ods, .xlsx, .xls or .csv.
@@ -518,7 +499,7 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 
 
 @calc_tool(seconds=SLOW)
-async def export(context: ToolContext, path: Path, overwrite: bool = False) -> None:
+async def export(path: Path, overwrite: bool = False) -> None:
     """Write a copy as .pdf, .csv, .html, .xlsx, .ods or .xls; the open file stays as it is.
 
     A .csv has the shown sheet, as it is shown; a .pdf has all sheets.
@@ -530,7 +511,7 @@ async def export(context: ToolContext, path: Path, overwrite: bool = False) -> N
 
 
 @calc_tool()
-async def undo(context: ToolContext, steps: Steps = 1) -> None:
+async def undo(steps: Steps = 1) -> None:
     """Undo the last steps; a tool call is one step.
 
     Examples:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import cache, wraps
 from importlib.resources import files
-from typing import Any, ParamSpec
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -25,6 +25,7 @@ from hisa.actions.effects import Effect
 from hisa.errors import ToolFailed
 from hisa.protocols import Environment, FileRefused
 from hisa.text.prompt_text import ends
+from hisa.tools.base import ToolContext
 from hisa.tools.traits import NO_TRAITS, tool
 
 __all__ = ["OFFICE_DIALOGS", "GuestTool", "call_guest"]
@@ -98,15 +99,14 @@ async def call_guest(
     return answer["value"]
 
 
-Inputs = ParamSpec("Inputs")
+Declaration = Callable[..., Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True, slots=True)
 class GuestTool:
     """Declares tools whose work functions of a guest program do, with the same names and inputs.
 
-    It decorates functions without a body: a signature, in which the tool's context is named
-    ``context``, and a docstring.
+    It decorates functions without a body, which have a signature and a docstring.
     """
 
     program: str
@@ -122,9 +122,7 @@ class GuestTool:
         effects: tuple[Effect, ...] = (),
         reads: bool = False,
         seconds: float | None = None,
-    ) -> Callable[
-        [Callable[Inputs, Coroutine[Any, Any, None]]], Callable[Inputs, Coroutine[Any, Any, str]]
-    ]:
+    ) -> Callable[[Declaration], Callable[..., Coroutine[Any, Any, str]]]:
         """State what a tool does.
 
         Args:
@@ -134,30 +132,26 @@ class GuestTool:
             seconds: time limit of a call; None: the program's.
         """
 
-        def declare(
-            function: Callable[Inputs, Coroutine[Any, Any, None]],
-        ) -> Callable[Inputs, Coroutine[Any, Any, str]]:
-            signature = inspect.signature(function)
-
-            @tool(effects=effects, reads=reads, seconds=seconds or NO_TRAITS.seconds)
+        def declare(function: Declaration) -> Callable[..., Coroutine[Any, Any, str]]:
             @wraps(function)
-            async def call(*args: Inputs.args, **kwargs: Inputs.kwargs) -> str:
-                bound = signature.bind(*args, **kwargs)
-                bound.apply_defaults()
-                arguments = {
-                    renamed.get(name, name): value for name, value in bound.arguments.items()
-                }
-                machine: Environment = arguments.pop("context").environment
+            async def call(*, context: ToolContext, **arguments: Any) -> str:
                 answer = await call_guest(
-                    machine,
+                    context.environment,
                     self.program,
                     function.__name__,
                     seconds=seconds or self.seconds,
-                    **arguments,
+                    **{renamed.get(name, name): value for name, value in arguments.items()},
                 )
                 return self.format_answer(answer)
 
-            return call
+            declared = inspect.signature(function)
+            own = inspect.Parameter(
+                "context", inspect.Parameter.KEYWORD_ONLY, annotation=ToolContext
+            )
+            signature = declared.replace(parameters=[*declared.parameters.values(), own])
+            call.__annotations__ = {**function.__annotations__, own.name: ToolContext}
+            setattr(call, "__signature__", signature)  # noqa: B010 - no attribute of functions, to mypy
+            return tool(effects=effects, reads=reads, seconds=seconds or NO_TRAITS.seconds)(call)
 
         return declare
 

@@ -23,7 +23,6 @@ from hisa.plugins.toolkits.writer import (
     Underline,
 )
 from hisa.text.prompt_text import ends
-from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -43,7 +42,7 @@ impress_tool = GuestTool("impress_program", SLOW, lambda answer: ends(str(answer
 
 
 @impress_tool(reads=True)
-async def overview(context: ToolContext) -> None:
+async def overview() -> None:
     """List all slides with their layouts, shapes, places and the beginnings of their texts.
 
     Examples:
@@ -52,7 +51,7 @@ async def overview(context: ToolContext) -> None:
 
 
 @impress_tool(reads=True)
-async def read(context: ToolContext, slide: Which = "all") -> None:
+async def read(slide: Which = "all") -> None:
     """Read all text of slides, with tables and speaker's notes.
 
     `slide`, here and in the other tools: "3", "2-4", "1,3", "last", "all" or "current".
@@ -64,7 +63,6 @@ async def read(context: ToolContext, slide: Which = "all") -> None:
 
 @impress_tool()
 async def add(
-    context: ToolContext,
     at: Number = 0,
     layout: Layout = "title_content",
     title: str = "",
@@ -79,7 +77,7 @@ async def add(
 
 
 @impress_tool()
-async def duplicate(context: ToolContext, slide: Which = "current") -> None:
+async def duplicate(slide: Which = "current") -> None:
     """Copy a slide; the copy comes right after it.
 
     Examples:
@@ -88,7 +86,7 @@ async def duplicate(context: ToolContext, slide: Which = "current") -> None:
 
 
 @impress_tool({"slide": "slides_"})
-async def delete(slide: Which, context: ToolContext) -> None:
+async def delete(slide: Which) -> None:
     """Delete slides.
 
     Examples:
@@ -97,7 +95,7 @@ async def delete(slide: Which, context: ToolContext) -> None:
 
 
 @impress_tool()
-async def move(slide: Which, to: Annotated[int, Field(ge=1)], context: ToolContext) -> None:
+async def move(slide: Which, to: Annotated[int, Field(ge=1)]) -> None:
     """Move a slide to another number.
 
     Examples:
@@ -106,7 +104,7 @@ async def move(slide: Which, to: Annotated[int, Field(ge=1)], context: ToolConte
 
 
 @impress_tool({"slide": "slides_"})
-async def layout(slide: Which, name: Layout, context: ToolContext) -> None:
+async def layout(slide: Which, name: Layout) -> None:
     """Give slides a layout.
 
     Examples:
@@ -115,7 +113,7 @@ async def layout(slide: Which, name: Layout, context: ToolContext) -> None:
 
 
 @impress_tool()
-async def show(slide: Which, context: ToolContext) -> None:
+async def show(slide: Which) -> None:
     """Go to a slide in the window.
 
     Examples:
@@ -124,7 +122,7 @@ async def show(slide: Which, context: ToolContext) -> None:
 
 
 @impress_tool({"slide": "slides_", "color": "color_"})
-async def background(slide: Which, context: ToolContext, color: str = "", image: str = "") -> None:
+async def background(slide: Which, color: str = "", image: str = "") -> None:
     """Set the background of slides to a colour or a picture; with neither, to the master's.
 
     Examples:
@@ -135,7 +133,6 @@ async def background(slide: Which, context: ToolContext, color: str = "", image:
 
 @impress_tool({"format": "format_"})
 async def size(
-    context: ToolContext,
     format: Literal["16:9", "4:3", "16:10", "A4"],  # noqa: A002
 ) -> None:
     """Set the size of all slides; what is on them stays where it is.
@@ -146,7 +143,7 @@ async def size(
 
 
 @impress_tool()
-async def notes(slide: Which, text: str, context: ToolContext) -> None:
+async def notes(slide: Which, text: str) -> None:
     """Write the speaker's notes of a slide; `read` shows them.
 
     Examples:
@@ -157,7 +154,6 @@ async def notes(slide: Which, text: str, context: ToolContext) -> None:
 @impress_tool({"slide": "slides_"})
 async def footer(
     slide: Which,
-    context: ToolContext,
     text: str | None = None,
     number: bool | None = None,
     date: bool | None = None,
@@ -170,7 +166,7 @@ async def footer(
 
 
 @impress_tool(seconds=SLOW)
-async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
+async def save(path: str = "", overwrite: bool = False) -> None:
     """Save the presentation, or save it as another file: .odp, .pptx, .ppt.
 
     Examples:
@@ -182,7 +178,6 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 @impress_tool(seconds=SLOW)
 async def export(
     path: str,
-    context: ToolContext,
     slide: Which = "",
     width: Annotated[int, Field(ge=16, le=8000)] = 1280,
     overwrite: bool = False,
@@ -198,7 +193,7 @@ async def export(
 
 
 @impress_tool()
-async def undo(context: ToolContext, steps: Count = 1) -> None:
+async def undo(steps: Count = 1) -> None:
     """Undo the newest steps of the presentation, the person's as well.
 
     Examples:
@@ -212,7 +207,7 @@ Rows = Annotated[tuple[tuple[str, ...], ...], Field(min_length=1, max_length=200
 
 
 @impress_tool()
-async def write(slide: Which, shape: Which, text: str, context: ToolContext) -> None:
+async def write(slide: Which, shape: Which, text: str) -> None:
     """Write the text of a shape: "title", "subtitle", "content", or one by number or name.
 
     Examples:
@@ -225,7 +220,6 @@ async def write(slide: Which, shape: Which, text: str, context: ToolContext) -> 
 async def text_box(
     slide: Which,
     text: str,
-    context: ToolContext,
     left_cm: Length = 2,
     top_cm: Length = 2,
     width_cm: Extent = 10,
@@ -242,7 +236,6 @@ async def text_box(
 @impress_tool({"slide": "slides_"})
 async def format_text(
     slide: Which,
-    context: ToolContext,
     shape: Which = "",
     text: str = "",
     bold: bool | None = None,
@@ -267,7 +260,6 @@ async def format_text(
 async def format_paragraphs(
     slide: Which,
     shape: Which,
-    context: ToolContext,
     align: Align = "",
     line_spacing: Annotated[float, Field(ge=0.1, le=20)] | None = None,
     before_pt: Points | None = None,
@@ -286,7 +278,6 @@ async def format_paragraphs(
 async def shape_change(
     slide: Which,
     shape: Which,
-    context: ToolContext,
     left_cm: Length | None = None,
     top_cm: Length | None = None,
     width_cm: Extent | None = None,
@@ -304,7 +295,7 @@ async def shape_change(
 
 
 @impress_tool()
-async def shape_delete(slide: Which, shape: Which, context: ToolContext) -> None:
+async def shape_delete(slide: Which, shape: Which) -> None:
     """Delete a shape of a slide.
 
     Examples:
@@ -316,7 +307,6 @@ async def shape_delete(slide: Which, shape: Which, context: ToolContext) -> None
 async def image_insert(
     slide: Which,
     path: str,
-    context: ToolContext,
     left_cm: Length | None = None,
     top_cm: Length | None = None,
     width_cm: Extent | None = None,
@@ -333,7 +323,6 @@ async def image_insert(
 async def table_insert(
     slide: Which,
     values: Rows,
-    context: ToolContext,
     left_cm: Length = 2,
     top_cm: Length = 4,
     width_cm: Extent = 20,
@@ -350,7 +339,6 @@ async def table_insert(
 async def table_write(
     slide: Which,
     values: Rows,
-    context: ToolContext,
     row: Line = 1,
     column: Line = 1,
     shape: Which = "",
@@ -366,7 +354,6 @@ async def table_write(
 async def replace(
     find: Annotated[str, Field(min_length=1)],
     replacement: str,
-    context: ToolContext,
     match_case: bool = True,
 ) -> None:
     """Find and replace text on all slides.

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from hisa.plugins.toolkits.guest_call import OFFICE_DIALOGS, GuestTool
 from hisa.text.prompt_text import ends
-from hisa.tools.base import ToolContext
 from hisa.tools.toolkit import Toolkit
 from hisa.tools.traits import Needs
 
@@ -50,7 +49,7 @@ writer_tool = GuestTool("writer_program", SLOW, lambda answer: ends(str(answer),
 
 
 @writer_tool(reads=True)
-async def overview(context: ToolContext) -> None:
+async def overview() -> None:
     """List pages, words, headings, tables, pictures and comments of the document.
 
     Examples:
@@ -59,7 +58,7 @@ async def overview(context: ToolContext) -> None:
 
 
 @writer_tool(reads=True)
-async def read(context: ToolContext, paragraphs: str = "all") -> None:
+async def read(paragraphs: str = "all") -> None:
     """Read paragraphs with their numbers and styles; tables stand between them by name.
 
     `paragraphs`, here and in the other tools: "3", "2-5", "1,4-6", "last", "all" or
@@ -72,7 +71,7 @@ async def read(context: ToolContext, paragraphs: str = "all") -> None:
 
 
 @writer_tool(reads=True)
-async def find(text: str, context: ToolContext, regex: bool = False) -> None:
+async def find(text: str, regex: bool = False) -> None:
     """List the paragraphs in which a text is found; case matters.
 
     Examples:
@@ -82,7 +81,7 @@ async def find(text: str, context: ToolContext, regex: bool = False) -> None:
 
 
 @writer_tool()
-async def insert(text: str, context: ToolContext, before: Number = 0, style: str = "") -> None:
+async def insert(text: str, before: Number = 0, style: str = "") -> None:
     """Insert paragraphs before a paragraph, or append them at the end; one a line.
 
     Examples:
@@ -92,7 +91,7 @@ async def insert(text: str, context: ToolContext, before: Number = 0, style: str
 
 
 @writer_tool({"paragraph": "paragraphs"})
-async def write(paragraph: str, text: str, context: ToolContext) -> None:
+async def write(paragraph: str, text: str) -> None:
     """Rewrite the text of one paragraph; its style stays.
 
     Examples:
@@ -101,7 +100,7 @@ async def write(paragraph: str, text: str, context: ToolContext) -> None:
 
 
 @writer_tool()
-async def delete(paragraphs: str, context: ToolContext) -> None:
+async def delete(paragraphs: str) -> None:
     """Delete whole paragraphs; `replace` removes a text.
 
     Examples:
@@ -113,7 +112,6 @@ async def delete(paragraphs: str, context: ToolContext) -> None:
 async def replace(
     find: Annotated[str, Field(min_length=1)],
     replacement: str,
-    context: ToolContext,
     regex: bool = False,
     match_case: bool = True,
 ) -> None:
@@ -130,7 +128,6 @@ async def replace(
 @writer_tool()
 async def change_case(
     to: Literal["upper", "lower", "title", "sentence"],
-    context: ToolContext,
     paragraphs: str = "",
     text: str = "",
 ) -> None:
@@ -147,7 +144,6 @@ async def change_case(
 
 @writer_tool()
 async def format_text(
-    context: ToolContext,
     paragraphs: str = "",
     text: str = "",
     bold: bool | None = None,
@@ -175,7 +171,6 @@ async def format_text(
 @writer_tool()
 async def format_paragraphs(
     paragraphs: str,
-    context: ToolContext,
     align: Align = "",
     line_spacing: Annotated[float, Field(ge=0.1, le=20)] | None = None,
     before_pt: Points | None = None,
@@ -192,7 +187,7 @@ async def format_paragraphs(
 
 
 @writer_tool()
-async def style(paragraphs: str, name: str, context: ToolContext) -> None:
+async def style(paragraphs: str, name: str) -> None:
     """Give paragraphs a paragraph style, such as a heading.
 
     Examples:
@@ -203,7 +198,6 @@ async def style(paragraphs: str, name: str, context: ToolContext) -> None:
 @writer_tool()
 async def change_style(
     name: str,
-    context: ToolContext,
     font: str = "",
     size: Points | None = None,
     bold: bool | None = None,
@@ -228,7 +222,6 @@ async def change_style(
 @writer_tool()
 async def make_list(
     paragraphs: str,
-    context: ToolContext,
     kind: Literal["bullet", "number", "letter", "capital", "roman", "none"] = "bullet",
     level: Annotated[int, Field(ge=1, le=10)] = 1,
 ) -> None:
@@ -248,7 +241,6 @@ Row = tuple[str, ...]
 
 @writer_tool()
 async def page(
-    context: ToolContext,
     paper: Literal["", "A3", "A4", "A5", "letter", "legal"] = "",
     landscape: bool | None = None,
     top_cm: Length | None = None,
@@ -271,7 +263,6 @@ async def page(
 @writer_tool()
 async def header_footer(
     which: Literal["header", "footer"],
-    context: ToolContext,
     text: str = "",
     on: bool = True,
     align: Literal["left", "center", "right"] = "center",
@@ -287,7 +278,7 @@ async def header_footer(
 
 
 @writer_tool()
-async def page_break(paragraph: str, context: ToolContext, remove: bool = False) -> None:
+async def page_break(paragraph: str, remove: bool = False) -> None:
     """Begin a new page at a paragraph, or no longer.
 
     Examples:
@@ -302,7 +293,6 @@ async def page_break(paragraph: str, context: ToolContext, remove: bool = False)
 @writer_tool()
 async def table_insert(
     values: Annotated[tuple[Row, ...], Field(min_length=1)],
-    context: ToolContext,
     before: Number = 0,
     name: str = "",
     header: bool = True,
@@ -317,7 +307,7 @@ async def table_insert(
 
 
 @writer_tool(reads=True)
-async def table_read(context: ToolContext, table: str = "") -> None:
+async def table_read(table: str = "") -> None:
     """Read a table by its name or number; the first by default.
 
     Examples:
@@ -329,7 +319,6 @@ async def table_read(context: ToolContext, table: str = "") -> None:
 async def table_write(
     cell: str,
     values: Annotated[tuple[Row, ...], Field(min_length=1)],
-    context: ToolContext,
     table: str = "",
 ) -> None:
     """Write texts into a table's cells, from one cell on to the right and down.
@@ -345,7 +334,6 @@ async def table_write(
 @writer_tool()
 async def image_insert(
     path: str,
-    context: ToolContext,
     before: Number = 0,
     width_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
     height_cm: Annotated[float, Field(gt=0, le=200)] | None = None,
@@ -363,7 +351,7 @@ async def image_insert(
 
 
 @writer_tool(seconds=SLOW)
-async def save(context: ToolContext, path: str = "", overwrite: bool = False) -> None:
+async def save(path: str = "", overwrite: bool = False) -> None:
     """Save the document, or save it as another file: .odt, .docx, .doc, .rtf, .txt, .html.
 
     Examples:
@@ -373,7 +361,7 @@ async def save(context: ToolContext, path: str = "", overwrite: bool = False) ->
 
 
 @writer_tool(seconds=SLOW)
-async def export(path: str, context: ToolContext, pages: str = "", overwrite: bool = False) -> None:
+async def export(path: str, pages: str = "", overwrite: bool = False) -> None:
     """Export a PDF, or a copy in another format; the open document stays as it is.
 
     Examples:
@@ -383,7 +371,7 @@ async def export(path: str, context: ToolContext, pages: str = "", overwrite: bo
 
 
 @writer_tool()
-async def undo(context: ToolContext, steps: Count = 1) -> None:
+async def undo(steps: Count = 1) -> None:
     """Undo the newest steps of the document, the person's as well.
 
     Examples:

@@ -136,6 +136,8 @@ def metric(
         read_expected: reads what is expected; an error means that the task is at fault.
         needs: libraries that the metric imports.
         check: given expected value and options before a run, yields what is wrong with the task.
+
+    The function gets the result, the expected value and the task's options.
     """
 
     def keep(function: Function) -> Function:

@@ -113,7 +113,7 @@ def looks(kind: str) -> Callable[[Function], Function]:
 
 
 def works(kind: str) -> Callable[[Function], Function]:
-    """Mark a function that makes no step of its own: save, undo, choose what is shown."""
+    """Mark a function that adds no step to the undo list: save, undo, choose what is shown."""
 
     def run(desk: Desk, function: Function, arguments: Mapping[str, Any]) -> Any:
         _require_no_dialog()
