@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import xml.etree.ElementTree as ElementTree
-from collections import Counter
+from collections import defaultdict
 from pathlib import Path
 
 HEAD = """\
@@ -21,13 +21,13 @@ def main(report: str, table: str) -> None:
     """Brings the table up to date with the report."""
     if not Path(report).exists():
         sys.exit(f"{report} is not there; run: make test")
-    took: Counter[str] = Counter()
+    took: defaultdict[str, float] = defaultdict(float)
     for case in ElementTree.parse(report).iter("testcase"):
         took[case.get("file", "")] += float(case.get("time", 0))
     path = Path(table)
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    earlier = dict(reversed(line.split()) for line in lines if not line.startswith("#"))
-    seconds = {file: float(number) for file, number in earlier.items()}
+    earlier = (line.split() for line in lines if not line.startswith("#"))
+    seconds = {file: float(number) for number, file in earlier}
     seconds.update(took)
     rows = sorted(
         (-round(number, 1), file) for file, number in seconds.items() if Path(file).exists()

@@ -52,12 +52,14 @@ def _options() -> argparse.Namespace:
 
 def mutmut(*arguments: str) -> str:
     """Return what mutmut printed; ends the program where mutmut failed."""
-    done = subprocess.run(
+    process = subprocess.run(
         [str(MUTMUT), *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
-        raise SystemExit(f"mutmut {arguments[0]} failed:\n{(done.stdout + done.stderr)[-4000:]}")
-    return done.stdout
+    if process.returncode != 0:
+        raise SystemExit(
+            f"mutmut {arguments[0]} failed:\n{(process.stdout + process.stderr)[-4000:]}"
+        )
+    return process.stdout
 
 
 def statuses() -> dict[str, str]:
@@ -68,19 +70,19 @@ def statuses() -> dict[str, str]:
     return {name: status for name, _, status in lines if "__mutmut_" in name}
 
 
-def report(found: dict[str, str]) -> None:
+def report(statuses: dict[str, str]) -> None:
     """Print the table by module, the total with its interval, and the mutants not killed."""
     modules: dict[str, list[str]] = defaultdict(list)
-    for name, status in found.items():
+    for name, status in statuses.items():
         modules[name.rpartition(".")[0]].append(status)
     print(f"{'module':40}" + "".join(f"{word:>10}" for word in (*COLUMNS, "% killed")))
-    for module, each in sorted(modules.items()):
-        print(_row(module, each))
-    print(_row("all", found.values()))
-    killed = sum(status in KILLED for status in found.values())
-    low, high = wilson(killed, len(found))
-    print(f"killed: {killed} of {len(found)}, 95% interval {low:.1%} to {high:.1%}")
-    for name, status in found.items():
+    for module, of_module in sorted(modules.items()):
+        print(_row(module, of_module))
+    print(_row("all", statuses.values()))
+    killed = sum(status in KILLED for status in statuses.values())
+    low, high = wilson(killed, len(statuses))
+    print(f"killed: {killed} of {len(statuses)}, 95% interval {low:.1%} to {high:.1%}")
+    for name, status in statuses.items():
         if status not in KILLED:
             print(
                 f"\n{mutmut('show', name).strip()}"
@@ -89,8 +91,8 @@ def report(found: dict[str, str]) -> None:
             )
 
 
-def _row(title: str, each: Iterable[str]) -> str:
-    counts = Counter(status if status in COLUMNS else "other" for status in each)
+def _row(title: str, statuses: Iterable[str]) -> str:
+    counts = Counter(status if status in COLUMNS else "other" for status in statuses)
     share = sum(counts[word] for word in KILLED) / counts.total()
     return f"{title:40}" + "".join(f"{counts[word]:>10}" for word in COLUMNS) + f"{share:>10.1%}"
 

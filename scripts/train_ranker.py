@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from made_descriptions import MADE, made_descriptions
+from composed_descriptions import COMPOSED, compose_descriptions
 
 from hisa.grounder.spots import spot_in
 from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
@@ -83,9 +83,9 @@ class Example:
     """Where each would be clicked."""
     right: Floats
     """Whether a click there is right."""
-    meant: Floats
+    targets: Floats
     """Which of those are the thing itself, not one that only holds or hides it."""
-    seen: Floats
+    preselected: Floats
     """Which of those the grounder would score; what is meant is learned from in any case."""
 
 
@@ -101,10 +101,10 @@ def main() -> None:
         check(names, examples)
         return
     trees = fit(names, examples)
-    RANKER.write_text(exported(names, trees, START), "utf-8")
+    RANKER.write_text(export_trees(names, trees, START), "utf-8")
     rankers = _rankers(names, examples, {frozenset({fold}) for fold in _folds(examples)})
-    told = [_told(names, e, rankers[frozenset({_fold(e.target)})]) for e in examples]
-    SURENESS.write_text(_judge(told), "utf-8")
+    ranked = [_rank_target(names, e, rankers[frozenset({_fold(e.target)})]) for e in examples]
+    SURENESS.write_text(_judge(ranked), "utf-8")
     print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions; {SURENESS}")
 
 
@@ -114,69 +114,79 @@ def main() -> None:
 def prepare(suite: Path, cache: Path | None) -> tuple[list[str], list[Example]]:
     """The names of the features, and the examples of the training split."""
     chosen = [t for t in open_grounding_suite(suite).targets if t.screen.split == "train"]
-    screens = sorted({target.screen.name for target in chosen}, key=_shuffled)
+    screens = sorted({target.screen.name for target in chosen}, key=_hash_name)
     groups = [[t for t in chosen if t.screen.name == name] for name in screens]
     names: list[str] = []
     examples: list[Example] = []
     with ProcessPoolExecutor() as pool:
-        for known, found in pool.map(_prepared, groups, [cache] * len(groups)):
+        for known, of_screen in pool.map(_prepare_screen, groups, [cache] * len(groups)):
             names = known
-            examples += found
+            examples += of_screen
     return names, examples
 
 
-def _shuffled(name: str) -> str:
+def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _prepared(targets: Sequence[Target], cache: Path | None) -> tuple[list[str], list[Example]]:
+def _prepare_screen(
+    targets: Sequence[Target], cache: Path | None
+) -> tuple[list[str], list[Example]]:
     """The examples of one screen."""
     file = cache / f"{targets[0].screen.name}.pickle" if cache else None
     if file is not None and file.is_file():
         known: tuple[list[str], list[Example]] = pickle.loads(file.read_bytes())
         return known
-    made = _examples(targets)
+    prepared = _examples(targets)
     if file is not None:
         file.parent.mkdir(exist_ok=True, parents=True)
-        file.write_bytes(pickle.dumps(made))
-    return made
+        file.write_bytes(pickle.dumps(prepared))
+    return prepared
 
 
 def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
     """With those made up, and some again as if accessibility told nothing."""
     look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
     plain = Table(Scene(look))
-    asked = [query for target in targets for query in read_description(target.description)]
-    read = read_elements(asked, look, read_text)
+    queries = [query for target in targets for query in read_description(target.description)]
+    read = read_elements(queries, look, read_text)
     lists = {p: Table(Scene(look, read, parts=p, shapes=True)) for p in (False, True)}
     silent = Table(Scene(replace(look, elements=None), read, shapes=True))
     examples = [(t, lists[names_a_part(t.description)]) for t in targets]
-    examples += [(t, plain) for t in made_descriptions(targets[0].screen, plain)]
+    examples += [(t, plain) for t in compose_descriptions(targets[0].screen, plain)]
     examples += [
-        (replace(t, kind=MADE), silent)
+        (replace(t, kind=COMPOSED), silent)
         for row, t in enumerate(targets)
-        if row % 4 == 0 and t.kind in _TOLD_BY_TEXT
+        if row % 4 == 0 and t.kind in _NAMED_BY_TEXT
     ]
-    found = [
+    featured = [
         (t, table, build_columns(read_description(t.description), table)) for t, table in examples
     ]
-    return list(found[0][2]), [_example(*each) for each in found if each[1].things]
+    return list(featured[0][2]), [
+        _example(target, table, columns) for target, table, columns in featured if table.things
+    ]
 
 
-_TOLD_BY_TEXT = frozenset({"name", "role", "row", "absent"})
+_NAMED_BY_TEXT = frozenset({"name", "role", "row", "absent"})
 
 
-def _example(target: Target, table: Table, found: dict[str, Floats]) -> Example:
+def _example(target: Target, table: Table, columns: dict[str, Floats]) -> Example:
     inner = [table.scene.inner(thing) for thing in table.things]
-    at = np.array([(p.x, p.y) for p in (spot_in(thing, thing.box) for thing in inner)])
+    at = np.array([(p.x, p.y) for p in (spot_in(thing.element, thing.box) for thing in inner)])
     right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
-    meant = _meant(target, table, right)
-    pool = preselect(found)
-    rows = np.union1d(pool, np.flatnonzero(meant)).astype(int)
-    matrix = np.stack([column[rows] for column in found.values()], axis=1)
-    seen = np.isin(rows, pool).astype(float)
+    targets = _select_targets(target, table, right)
+    pool = preselect(columns)
+    rows = np.union1d(pool, np.flatnonzero(targets)).astype(int)
+    matrix = np.stack([column[rows] for column in columns.values()], axis=1)
+    preselected = np.isin(rows, pool).astype(float)
     return Example(
-        target, clip_features(matrix), table.reach[rows], at[rows], right[rows], meant[rows], seen
+        target,
+        clip_features(matrix),
+        table.reach[rows],
+        at[rows],
+        right[rows],
+        targets[rows],
+        preselected,
     )
 
 
@@ -184,7 +194,7 @@ def _is_right(target: Target, x: float, y: float) -> bool:
     return target.region is not None and target.region.holds(Point(x, y, "screen"))
 
 
-def _meant(target: Target, table: Table, right: Floats) -> Floats:
+def _select_targets(target: Target, table: Table, right: Floats) -> Floats:
     """Of the things whose click is right, those in front that share most of the box."""
     if target.region is None or not right.any():
         return right
@@ -205,19 +215,19 @@ def fit(names: Sequence[str], examples: Sequence[Example]) -> list[dict[str, Any
     import lightgbm
 
     groups = np.concatenate([np.full(len(e.matrix), row) for row, e in enumerate(examples)])
-    meant = np.concatenate([e.meant for e in examples])
+    targets = np.concatenate([e.targets for e in examples])
     data = lightgbm.Dataset(
         np.concatenate([e.matrix for e in examples]),
-        meant,
-        init_score=np.full(len(meant), START),
+        targets,
+        init_score=np.full(len(targets), START),
         feature_name=list(names),
     )
-    settings = {**SETTINGS, "objective": _likelihood(groups, meant, len(examples))}
+    settings = {**SETTINGS, "objective": _likelihood(groups, targets, len(examples))}
     trees: list[dict[str, Any]] = lightgbm.train(settings, data, ROUNDS).dump_model()["tree_info"]
     return trees
 
 
-def _likelihood(groups: Ints, meant: Floats, count: int) -> Callable[..., tuple[Floats, Floats]]:
+def _likelihood(groups: Ints, targets: Floats, count: int) -> Callable[..., tuple[Floats, Floats]]:
     """Gradients of the likelihood that a thing meant is drawn, where "none" scores 0.
 
     The things of a description follow one another, and each has at least one.
@@ -229,28 +239,28 @@ def _likelihood(groups: Ints, meant: Floats, count: int) -> Callable[..., tuple[
         weight = np.exp(score - most[groups])
         total = np.add.reduceat(weight, starts) + np.exp(-most)
         chance = weight / total[groups]
-        wanted = np.add.reduceat(weight * meant, starts)
-        share = np.where(meant > 0, weight / np.maximum(wanted[groups], 1e-12), 0.0)
+        target_weight = np.add.reduceat(weight * targets, starts)
+        share = np.where(targets > 0, weight / np.maximum(target_weight[groups], 1e-12), 0.0)
         return chance - share, np.maximum(chance * (1 - chance), 1e-3)
 
     return gradients
 
 
-def _judge(told: Sequence[Told]) -> str:
+def _judge(ranked: Sequence[RankedTarget]) -> str:
     """The text of ``sureness.json``: trees that tell the hits of a ranker from its misses."""
     import lightgbm
 
-    names = list(told[0].outcome)
+    names = list(ranked[0].outcome)
     data = lightgbm.Dataset(
-        np.array([list(t.outcome.values()) for t in told]),
-        np.array([t.right for t in told], dtype=float),
+        np.array([list(t.outcome.values()) for t in ranked]),
+        np.array([t.right for t in ranked], dtype=float),
         feature_name=[name.replace(" ", "_") for name in names],
     )
     trees = lightgbm.train(JUDGE, data, JUDGE_ROUNDS).dump_model()["tree_info"]
-    return exported(names, trees, 0.0)
+    return export_trees(names, trees, 0.0)
 
 
-def exported(names: Sequence[str], trees: Sequence[dict[str, Any]], start: float) -> str:
+def export_trees(names: Sequence[str], trees: Sequence[dict[str, Any]], start: float) -> str:
     """The text of a file of trees: only features that some tree asks for."""
     rows = [_flat(tree["tree_structure"]) for tree in trees]
     used = sorted({f for row in rows for f in row["feature"] if f >= 0})
@@ -293,13 +303,13 @@ def _flat(structure: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Told:
+class RankedTarget:
     """What a ranker made of a description whose application it had not seen."""
 
     kind: str
     outcome: dict[str, float]
     right: bool
-    there: bool
+    is_present: bool
 
 
 def check(names: Sequence[str], examples: Sequence[Example]) -> None:
@@ -308,49 +318,55 @@ def check(names: Sequence[str], examples: Sequence[Example]) -> None:
     The judge of an application learned from outcomes on the others, each by a ranker that knew
     neither: a ranker for every two.
     """
-    found: list[tuple[Told, float]] = []
+    rated: list[tuple[RankedTarget, float]] = []
     folds = _folds(examples)
     rankers = _rankers(names, examples, {frozenset({a, b}) for a in folds for b in folds})
     for fold in folds:
         others = [e for e in examples if _fold(e.target) != fold]
-        mine = [e for e in examples if _fold(e.target) == fold and e.target.kind != MADE]
-        learned = [_told(names, e, rankers[frozenset({fold, _fold(e.target)})]) for e in others]
+        mine = [e for e in examples if _fold(e.target) == fold and e.target.kind != COMPOSED]
+        learned = [
+            _rank_target(names, e, rankers[frozenset({fold, _fold(e.target)})]) for e in others
+        ]
         judge = parse_trees(json.loads(_judge(learned)))
-        told = [_told(names, e, rankers[frozenset({fold})]) for e in mine]
-        found += [(t, judge.rate_outcome(t.outcome)) for t in told]
-    _say(found)
+        ranked = [_rank_target(names, e, rankers[frozenset({fold})]) for e in mine]
+        rated += [(t, judge.rate_outcome(t.outcome)) for t in ranked]
+    _print_shares(rated)
 
 
-def _say(found: Sequence[tuple[Told, float]]) -> None:
-    there = [(t, sure) for t, sure in found if t.there]
-    absent = [sure for t, sure in found if not t.there]
-    first = sum(t.right for t, _ in there) / len(there)
-    print(f"{len(there)} things there, {len(absent)} absent; the likeliest is right {first:.1%}")
-    levels = {f"{share:.0%} wrong": _level(there, share) for share in WRONG}
+def _print_shares(rated: Sequence[tuple[RankedTarget, float]]) -> None:
+    present = [(t, sure) for t, sure in rated if t.is_present]
+    absent = [sure for t, sure in rated if not t.is_present]
+    first = sum(t.right for t, _ in present) / len(present)
+    print(
+        f"{len(present)} things present, {len(absent)} absent; the likeliest is right {first:.1%}"
+    )
+    levels = {f"{share:.0%} wrong": _level(present, share) for share in WRONG}
     for name, least in levels.items():
-        print(f"at {name}: {_shares(there, absent, least)}")
+        print(f"at {name}: {_shares(present, absent, least)}")
     for least in LEAST:
-        print(f"from {least}: {_shares(there, absent, least)}")
+        print(f"from {least}: {_shares(present, absent, least)}")
     level = levels[f"{WRONG[1]:.0%} wrong"]
-    for kind in sorted({t.kind for t, _ in there}):
-        mine = [(t, sure) for t, sure in there if t.kind == kind]
+    for kind in sorted({t.kind for t, _ in present}):
+        mine = [(t, sure) for t, sure in present if t.kind == kind]
         top = sum(t.right for t, _ in mine) / len(mine)
         print(f"{kind} ({len(mine)}): likeliest {top:.1%}, {_shares(mine, absent, level)}")
 
 
-def _shares(there: Sequence[tuple[Told, float]], absent: Sequence[float], least: float) -> str:
-    right = sum(t.right for t, sure in there if sure >= least) / len(there)
-    wrong = sum(not t.right for t, sure in there if sure >= least) / len(there)
+def _shares(
+    present: Sequence[tuple[RankedTarget, float]], absent: Sequence[float], least: float
+) -> str:
+    right = sum(t.right for t, sure in present if sure >= least) / len(present)
+    wrong = sum(not t.right for t, sure in present if sure >= least) / len(present)
     refused = sum(sure < least for sure in absent) / len(absent)
     return f"from {least:.2f} right {right:.1%}, wrong {wrong:.1%}, absent refused {refused:.1%}"
 
 
-def _level(there: Sequence[tuple[Told, float]], share: float) -> float:
+def _level(present: Sequence[tuple[RankedTarget, float]], share: float) -> float:
     """The least sureness from which no more than a share is wrong."""
     level, wrong = 1.0, 0
-    for told, sure in sorted(there, key=lambda pair: -pair[1]):
-        wrong += not told.right
-        if wrong > share * len(there):
+    for target, sure in sorted(present, key=lambda pair: -pair[1]):
+        wrong += not target.right
+        if wrong > share * len(present):
             break
         level = sure
     return level
@@ -377,22 +393,21 @@ def _share(names: Sequence[str], examples: Sequence[Example]) -> None:
 def _without(folds: frozenset[str]) -> Trees:
     names, examples = _shared
     others = [e for e in examples if _fold(e.target) not in folds]
-    return parse_trees(json.loads(exported(names, fit(names, others), START)))
+    return parse_trees(json.loads(export_trees(names, fit(names, others), START)))
 
 
-def _told(names: Sequence[str], example: Example, trees: Trees) -> Told:
+def _rank_target(names: Sequence[str], example: Example, trees: Trees) -> RankedTarget:
     used = [list(names).index(name) for name in trees.names]
     score = trees.scores(example.matrix[:, used].astype(float))
     order = np.argsort(-score, kind="stable")
-    order = order[example.seen[order] > 0]  # what is not preselected is not scored in a run
+    order = order[example.preselected[order] > 0]  # what is not preselected is not scored in a run
     own = chances_of(score[order])
     best = rank_places(own, example.at[order], example.box[order])
-    found = dict(zip(names, example.matrix[order].T, strict=True))
-    told = build_evidence(found, score[order], own, best)
+    columns = dict(zip(names, example.matrix[order].T, strict=True))
+    outcome = build_evidence(columns, score[order], own, best)
     right = bool(example.right[order[best.rows[0]]])
     target = example.target
-    there = target.region is not None
-    return Told(target.kind, told, right, there)
+    return RankedTarget(target.kind, outcome, right, target.region is not None)
 
 
 def _folds(examples: Sequence[Example]) -> list[str]:
@@ -404,7 +419,7 @@ def _fold(target: Target) -> str:
     kind, _, _ = target.screen.app.partition(":")
     if kind in ("libreoffice-calc", "mousepad"):
         return kind
-    half = int(_shuffled(target.screen.app)[:4], 16)
+    half = int(_hash_name(target.screen.app)[:4], 16)
     return (
         f"page {half % 3}" if kind in ("chromium", "chrome", "miniwob") else f"program {half % 2}"
     )
