@@ -34,6 +34,7 @@ from hisa.plugins.reading.sureness import build_evidence, chances_of, rank_place
 from hisa.screen.geometry import Point
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 from hisa.screen.ocr import read_text
+from hisa.screen.sight import see_elements
 
 ROOT = Path(__file__).parents[1]
 RANKER = ROOT / "hisa" / "plugins" / "reading" / "ranker.json"
@@ -65,6 +66,8 @@ JUDGE: dict[str, Any] = {
     "min_sum_hessian_in_leaf": 1e-3,
 }
 JUDGE_ROUNDS = 120
+SEEN_KIND = "seen: "
+"""Begins the kind of a target on a screen whose elements were seen on the picture."""
 WRONG = (0.01, 0.02, 0.03, 0.04, 0.05)
 """Shares of wrong clicks for which a check says what is right."""
 LEAST = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
@@ -145,19 +148,19 @@ def _prepare_screen(
 
 
 def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
-    """With those made up, and some again as if accessibility told nothing."""
+    """Returns the examples of a screen, composed ones, and its own again without the tree."""
     look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
     plain = Table(Scene(look))
     queries = [query for target in targets for query in read_description(target.description)]
     read = read_elements(queries, look, read_text)
     lists = {p: Table(Scene(look, read, parts=p, shapes=True)) for p in (False, True)}
-    silent = Table(Scene(replace(look, elements=None), read, shapes=True))
+    without_tree = see_elements(replace(look, elements=None))
+    seen = {p: Table(Scene(without_tree, read, parts=p, shapes=True)) for p in (False, True)}
     examples = [(t, lists[names_a_part(t.description)]) for t in targets]
     examples += [(t, plain) for t in compose_descriptions(targets[0].screen, plain)]
     examples += [
-        (replace(t, kind=COMPOSED), silent)
-        for row, t in enumerate(targets)
-        if row % 4 == 0 and t.kind in _NAMED_BY_TEXT
+        (replace(t, kind=f"{SEEN_KIND}{t.kind}"), seen[names_a_part(t.description)])
+        for t in targets
     ]
     featured = [
         (t, table, build_columns(read_description(t.description), table)) for t, table in examples
@@ -165,9 +168,6 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
     return list(featured[0][2]), [
         _example(target, table, columns) for target, table, columns in featured if table.things
     ]
-
-
-_NAMED_BY_TEXT = frozenset({"name", "role", "row", "absent"})
 
 
 def _example(target: Target, table: Table, columns: dict[str, Floats]) -> Example:
@@ -330,7 +330,9 @@ def check(names: Sequence[str], examples: Sequence[Example]) -> None:
         judge = parse_trees(json.loads(_judge(learned)))
         ranked = [_rank_target(names, e, rankers[frozenset({fold})]) for e in mine]
         rated += [(t, judge.rate_outcome(t.outcome)) for t in ranked]
-    _print_shares(rated)
+    for title, seen in (("with the tree", False), ("without it", True)):
+        print(f"\n{title}")
+        _print_shares([(t, sure) for t, sure in rated if t.kind.startswith(SEEN_KIND) is seen])
 
 
 def _print_shares(rated: Sequence[tuple[RankedTarget, float]]) -> None:

@@ -340,6 +340,8 @@ class EnvironmentSettings(Section):
     idle: float = Field(900.0, gt=0)
     """A desktop whose HiSA process is gone ends itself after this many seconds."""
     limits: LimitSettings = LimitSettings()
+    elements: bool = True
+    """Whether the machine's accessibility tree is read; off: as on a machine that has none."""
     share: tuple[str, ...] = ()
     """Folders of this machine to show in ~/shared of a private desktop: DIR (read-only), DIR:rw."""
 

@@ -29,6 +29,7 @@ from hisa.protocols import (
 from hisa.screen.geometry import Point, Size, fit_within
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Observation
 from hisa.screen.pointer_cover import fitted_cover
+from hisa.screen.sight import can_see, see_elements
 
 __all__ = ["GuestEnvironment"]
 
@@ -43,6 +44,8 @@ _REST_SETTLE = 10.0
 _RELEASE_SECONDS = 5.0
 """Time limit for releasing held keys and buttons at the end; chosen by hand: a machine that
 responds takes some milliseconds."""
+_OF_TREE = frozenset({"elements", "hidden", "lies_at"})
+"""Abilities that rest on the accessibility tree."""
 _LIMITS = "--set environment.limits.NAME=…; hisa settings lists them"
 
 
@@ -63,10 +66,12 @@ class GuestEnvironment(ABC):
         self._touched = False
         self._last_request_at = 0.0
         self._held: tuple[str, ...] = ()
+        self._reads_tree = True
 
-    def with_file_limit(self, settings: EnvironmentSettings) -> Self:
-        """Takes `file_limit` from the settings; returns itself."""
+    def with_settings(self, settings: EnvironmentSettings) -> Self:
+        """Takes `file_limit`, and whether elements are read, from the settings; returns itself."""
         self.file_limit = settings.limits.file_mb << 20
+        self._reads_tree = settings.elements
         return self
 
     @property
@@ -76,8 +81,11 @@ class GuestEnvironment(ABC):
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """The abilities of the transport."""
-        return self._transport.capabilities
+        """The abilities of the transport, and elements if they can be seen on its pictures."""
+        abilities = self._transport.capabilities
+        if not self._reads_tree:
+            abilities -= _OF_TREE
+        return abilities if "elements" in abilities or not can_see() else abilities | {"elements"}
 
     async def __aenter__(self) -> Self:
         """Start and connect; a start that fails leaves nothing behind."""
@@ -117,13 +125,18 @@ class GuestEnvironment(ABC):
     async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
         """Takes an observation; the screenshot is scaled down to the image limit.
 
-        An incomplete element tree is read a second time, with a longer time limit.
+        An incomplete element tree is read a second time, with a longer time limit. If the machine
+        has none, elements are seen on the picture, where that is installed.
         """
+        read = elements and self._reads_tree
         with self._mark_on_failure():
-            look = await self._transport.look(elements=elements, settle=settle)
-            if elements and not look.complete:
+            look = await self._transport.look(elements=read, settle=settle)
+            if read and not look.complete:
                 look = await self._transport.look(elements=True, settle=settle, longer=_LONGER)
-        return await self._fit_picture(look)
+        observation = await self._fit_picture(look)
+        if elements and observation.elements is None and can_see():
+            return await asyncio.to_thread(see_elements, observation)
+        return observation
 
     async def look_everywhere(self) -> Observation:
         """See `hisa.protocols.ReadsHiddenElements`."""

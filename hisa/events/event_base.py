@@ -74,7 +74,7 @@ class PlaceFound(BaseModel):
     y: float
     score: float | None = None
     source: str = ""
-    """"accessibility", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
+    """"accessibility", "eyes", "shapes", "ocr", "planner", "mark" or the grounding model's name."""
     label: str = ""
     """The name that the grounder gives to what it chose."""
     element: ElementFound | None = None

@@ -12,15 +12,16 @@ from hisa.screen.observation import Observation
 
 __all__ = ["load_parts", "with_lists"]
 
-_PARTS = ("list_things", "read_text", "picks", "open_grounder", "chances")
+_PARTS = ("list_things", "read_text", "see_elements", "picks", "open_grounder", "chances")
 """Methods by which the kinds of parts are recognised: each part has at least one."""
 
 
 def load_parts() -> list[tuple[EntryPoint, Any]]:
     """Load the lists, rankers and text readers that packages announce, HiSA's own first.
 
-    Each is a `ThingList`, `TextReader` or `SelfTest` of `hisa.grounder.base`, a `Matcher` of
-    `hisa.grounder.matchers`, or a ranker, which a matcher asks. One part may be several of these.
+    Each is a `ThingList`, `TextReader`, `ElementSight` or `SelfTest` of `hisa.grounder.base`, a
+    `Matcher` of `hisa.grounder.matchers`, or a ranker, which a matcher asks. One part may be several
+    of these.
 
     Raises:
         PluginFailed: a part cannot be imported or is of no known kind; names the package.
@@ -34,7 +35,7 @@ def load_parts() -> list[tuple[EntryPoint, Any]]:
         if not any(hasattr(part, name) for name in _PARTS):
             raise PluginFailed(
                 f"{plugins.describe_point('lists', point)}: {part!r} is not allowed in this group; "
-                "it must be a ThingList, TextReader, SelfTest, Matcher or Ranker"
+                "it must be a ThingList, TextReader, ElementSight, SelfTest, Matcher or Ranker"
             )
     return parts
 

@@ -10,10 +10,11 @@ from hisa.grounder.thing import Thing
 from hisa.grounder.trust import Key, Trust
 from hisa.protocols import Emit, Message
 from hisa.screen.geometry import BoundingBox, Point, Size
-from hisa.screen.observation import Observation, Screenshot
+from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.ocr import Line
 
 __all__ = [
+    "ElementSight",
     "GroundingFormat",
     "SelfTest",
     "TextReader",
@@ -87,6 +88,29 @@ class TextReader(Protocol):
         """Read the words of ``screenshot`` within ``box`` with a confidence of at least ``least``.
 
         See `hisa.screen.ocr.read_text`; called from several threads.
+        """
+        ...
+
+
+@runtime_checkable
+class ElementSight(Protocol):
+    """Sees elements on pictures of machines that report none; announced in ``hisa.lists``.
+
+    A package's sight takes precedence over HiSA's own. Callers use `hisa.screen.sight`.
+    """
+
+    def available(self) -> bool:
+        """Whether all that it needs is installed; checks without examining a picture."""
+        ...
+
+    def see_elements(self, observation: Observation) -> tuple[Element, ...]:
+        """Returns the elements on the picture of ``observation``, in screen space.
+
+        They have the roles that accessibility reports and the state `hisa.screen.sight.SEEN`. Called
+        from several threads.
+
+        Raises:
+            OcrUnavailable: the text cannot be read.
         """
         ...
 

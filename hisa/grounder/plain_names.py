@@ -3,7 +3,7 @@
 Most descriptions of planners are of this sort: ``menu "Edit"``. The result is the one that a
 matcher would reach with all its evidence, without weighing any, and only if no evidence could
 change it. Every doubt (a word of the name elsewhere, something opened or covering the control, a
-look without states) is left to the matcher.
+look without states, a name read off the picture) is left to the matcher.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from hisa.screen.bubbles import TOPS
 from hisa.screen.observation import Element, Observation
 from hisa.screen.role_words import find_kind
 from hisa.screen.roles import COVERED
+from hisa.screen.sight import SEEN
 
 __all__ = ["NamesGrounder", "find_plainly_named", "place_by_name"]
 
@@ -57,7 +58,8 @@ def find_plainly_named(description: str, observation: Observation) -> Element | 
         return None
     element = observation.elements[named[0]]
     usable = element.states & _USABLE or not any(e.states & _USABLE for e in observation.elements)
-    if element.role not in _PRESSED & kind.roles or COVERED in element.states or not usable:
+    doubted = {COVERED, SEEN} & element.states
+    if element.role not in _PRESSED & kind.roles or doubted or not usable:
         return None
     in_front = observation.active is None or element.window in ("", observation.active.title)
     is_bare = in_front and _is_bare(named[0], observation)

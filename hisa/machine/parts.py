@@ -84,6 +84,13 @@ PARTS: Mapping[str, Part] = {
         why_alone="it declares a hundred libraries, and its metrics need few of them",
         extra="osworld",
     ),
+    "eyes": Part(
+        "reading text and seeing controls on pictures, by nets that run in ONNX Runtime",
+        modules=("onnxruntime", "rapidocr"),
+        alone="rapidocr==3.10.0",
+        why_alone="HiSA uses only its nets, not its code, which needs OpenCV",
+        extra="eyes",
+    ),
     "miniwob": Part(
         "the pages of MiniWoB++",
         modules=("miniwob",),

@@ -1,4 +1,4 @@
-"""Reads the text on a screenshot with the reader that is announced in ``hisa.lists``."""
+"""Reads the text on a screenshot with the first reader of ``hisa.lists`` that is installed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from hisa.errors import OperatorError, PluginFailed
 from hisa.machine import plugins
+from hisa.machine.parts import install_command
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
@@ -67,10 +68,10 @@ ReadText = Callable[[Screenshot, BoundingBox | None], tuple[Line, ...]]
 
 
 def available() -> bool:
-    """Whether a reader is announced and has what it needs."""
+    """Whether an announced reader has what it needs."""
     try:
-        with _reader() as reader:
-            return bool(reader.available())
+        with _reader():
+            return True
     except OcrUnavailable:
         return False
 
@@ -89,7 +90,7 @@ def read_text(
         least: least confidence of a word, 0..1; 0 includes words that the reader guessed.
 
     Raises:
-        OcrUnavailable: no reader is announced, or it is missing, too slow or broken.
+        OcrUnavailable: no announced reader is installed, or it is too slow or broken.
     """
     full = screenshot.full
     part = box if box is None else screenshot.box_on(full, box)
@@ -103,22 +104,30 @@ def read_text(
 
 @contextmanager
 def _reader() -> Iterator[Any]:
-    """Yields the announced `hisa.grounder.base.TextReader`.
+    """Yields the first announced `hisa.grounder.base.TextReader` that has what it needs.
+
+    Packages go before HiSA's own; among these, the last by name: PP-OCR before tesseract.
 
     Raises:
         OcrUnavailable: there is none, or its package failed.
     """
+    announced = False
     try:
         for point in reversed(plugins.points("lists")):
-            if point != plugins.find("lists", point.name):
-                continue  # HiSA's own part has this name
+            if point != plugins.find("lists", point.name) or plugins.is_left_out(point):
+                continue  # HiSA's own part has this name, or its plugin is not here
             part = plugins.load("lists", point)
-            if hasattr(part, "read_text"):
-                with plugins.blaming_package("lists", point):
+            if not hasattr(part, "read_text"):
+                continue
+            announced = True
+            with plugins.blaming_package("lists", point):
+                if part.available():
                     yield part
-                return
+                    return
     except PluginFailed as error:
         raise OcrUnavailable(str(error), fix="hisa doctor") from error
+    if announced:
+        raise OcrUnavailable("no reader of text is installed", fix=install_command("eyes"))
     raise OcrUnavailable(
         "no installed package announces a reader of text in hisa.lists", fix="hisa doctor"
     )

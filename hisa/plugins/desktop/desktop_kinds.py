@@ -28,7 +28,7 @@ def _open_desktop(
         limits=settings.limits,
         shares=parse_shares(settings.share),
         profile=value,
-    ).with_file_limit(settings)
+    ).with_settings(settings)
 
 
 def _open_display(
@@ -41,7 +41,7 @@ def _open_display(
         image_limit=image_limit,
         limits=settings.limits,
         note=note,
-    ).with_file_limit(settings)
+    ).with_settings(settings)
 
 
 def _probes() -> Iterator[Probe]:

@@ -22,7 +22,7 @@ def _open(
 
     size = screen_of(value, settings.width, settings.height)
     environment = VmEnvironment(value, size, image_limit=image_limit)
-    return environment.with_file_limit(settings)
+    return environment.with_settings(settings)
 
 
 def _probes() -> Iterator[Probe]:

@@ -31,6 +31,7 @@ from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.cut_lists import cut_lists
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
+from hisa.screen.sight import SEEN
 from hisa.text.words import tokens
 
 __all__ = [
@@ -233,7 +234,8 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(element.name), element)
     point = spot(chosen.thing, observation)
-    return Place(description, point, score, "accessibility", describe_element(element), element)
+    source = "eyes" if SEEN in element.states else "accessibility"
+    return Place(description, point, score, source, describe_element(element), element)
 
 
 def _describe_candidate(candidate: Candidate, observation: Observation) -> str:

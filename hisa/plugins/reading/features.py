@@ -19,6 +19,7 @@ from hisa.plugins.reading.scene_table import FAMILIES, Floats, Table, family
 from hisa.plugins.reading.series import SERIES_FAMILY
 from hisa.screen.role_words import find_kind
 from hisa.screen.roles import CONTAINERS
+from hisa.screen.sight import SEEN
 from hisa.text.words import purpose_match, tokens
 
 __all__ = ["Evidence", "build_features"]
@@ -367,6 +368,7 @@ def _kinds(evidence: Evidence) -> dict[str, Floats]:
         "kind_asked": np.full(count, float(kind is not None)),
         "drawn": np.array([-1.0 if t.drawn is None else t.drawn for t in things]),
         "read": np.array([float(t.role == READ) for t in things]),
+        "seen": np.array([float(SEEN in t.element.states) for t in things]),
         "front": table.front,
     }
     for name in ("button", "cell", "holder", "item", "menu", "part", "picture", "text"):

@@ -26,7 +26,7 @@ applications out."""
 _OF_BEST = (
     *("own", "own_meant", "own_head", "own_share", "head_share", "told", "label", "name"),
     *("name_quoted", "quote_own", "quote_found", "value", "value_asked", "does", "covered"),
-    *("known_words", "role", "role_in", "role_head", "drawn", "read", "related"),
+    *("known_words", "role", "role_in", "role_head", "drawn", "read", "seen", "related"),
     *("related_least", "relations_lost", "old", "old_gap", "picked", "twins", "nth_asked"),
     *("extreme_asked", "colour_asked", "numbers", "also", "purpose", "purpose_asked"),
     *("is_text", "is_part", "is_holder"),

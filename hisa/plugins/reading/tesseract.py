@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
 import os
 import re
 import shutil
@@ -25,6 +24,7 @@ from hisa.machine.patience import patience
 from hisa.screen.geometry import BoundingBox, shift_box
 from hisa.screen.observation import Screenshot
 from hisa.screen.ocr import Line, OcrUnavailable, Word
+from hisa.screen.text_gaps import EDGE, split_at_gaps
 
 __all__ = ["TEXT"]
 
@@ -40,13 +40,6 @@ _SMALL_TEXT = 12
 twice their size; at 14 and 16 pixels all 60 are read as they are."""
 _SPARSE_TEXT = "11"
 """Tesseract's page mode for scattered text; whole-page modes drop parts of dialogs."""
-_MIN_GAP = 8
-"""Pixels that may lie between two words of a line, however flat they were read."""
-_BORDER = 0.15, 0.25
-"""Of a capital's height, above it and below its line: the straight part of the side of Chromium's
-own buttons, which are 21 pixels high and have round corners, reaches no further."""
-_EDGE = 24
-"""Steps of 255 between neighbouring pixels that make an edge, as for shapes."""
 _STEM = 8
 """Rows, times one more than its pixels of width, of an upright line that is no letter's: of faces
 with stems of 1 and 2 pixels, up to 13 and 26 pixels large, an "l" is 10 and 20 rows high."""
@@ -155,7 +148,7 @@ def _without_borders(pixels: Image.Image) -> Image.Image:
         left, inside = plain[:, : -width - 1], plain[:, 1:-width]
         right, last = plain[:, width + 1 :], plain[:, width:-1]
         steps = np.minimum(inside - left, last - right), np.minimum(left - inside, right - last)
-        thin = (np.maximum(*steps) >= _EDGE) & (np.abs(right - left) < 2 * _EDGE)
+        thin = (np.maximum(*steps) >= EDGE) & (np.abs(right - left) < 2 * EDGE)
         sums = np.zeros((thin.shape[0] + 1, thin.shape[1]), dtype=np.int32)
         np.cumsum(thin, axis=0, out=sums[1:])
         rows = (width + 1) * _STEM
@@ -211,36 +204,10 @@ def _lines(pixels: Image.Image, scale: int, least: float) -> list[Line]:
     lines: list[Line] = []
     for _, group in groupby(rows, key=lambda row: row[1:5]):
         words = [_word(row, scale) for row in group]
-        lines += _split([word for word in words if word.confidence >= least], pixels)
+        lines += split_at_gaps([word for word in words if word.confidence >= least], pixels)
     return sorted(lines, key=lambda line: (line.box.top, line.box.left))
 
 
 def _word(row: list[str], scale: int) -> Word:
     x, y, width, height = (int(cell) / scale for cell in row[6:10])
     return Word(row[11].strip(), BoundingBox(x, y, x + width, y + height), float(row[10]) / 100)
-
-
-def _is_edge_between(pixels: Image.Image, left: BoundingBox, right: BoundingBox) -> bool:
-    """Whether a border is drawn between two words: an upright line that is higher than text."""
-    first, last = int(left.right), math.ceil(right.left)
-    top, line = min(left.top, right.top), min(left.bottom, right.bottom)
-    above, below = (share * (line - top) for share in _BORDER)
-    if last <= first:
-        return False
-    corners = (first, max(0, int(top - above)), last, math.ceil(line + below))
-    part = np.asarray(pixels.crop(corners), dtype=np.int16)
-    return bool((np.abs(np.diff(part, axis=1)) >= _EDGE).all(axis=0).any())
-
-
-def _split(words: list[Word], pixels: Image.Image) -> list[Line]:
-    """Cut where a gap is wider than the words are high, as in menus, or a border is drawn in it."""
-    runs: list[list[Word]] = []
-    for word in words:
-        last = runs[-1][-1].box if runs else None
-        gap = max(last.height, word.box.height, _MIN_GAP) if last else 0
-        near = last and word.box.left - last.right <= gap
-        if last and near and not _is_edge_between(pixels, last, word.box):
-            runs[-1].append(word)
-        else:
-            runs.append([word])
-    return [Line(tuple(run)) for run in runs]

@@ -16,7 +16,7 @@ from hisa.text.safe_text import safe_json
 if TYPE_CHECKING:
     from hisa.config import Settings
     from hisa.plugins.benchmarks.bench.grounding.grounding_report import GroundingReport
-    from hisa.plugins.benchmarks.bench.grounding.runner import Answer
+    from hisa.plugins.benchmarks.bench.grounding.runner import Answer, Shown
     from hisa.plugins.benchmarks.bench.grounding.targets import Target
     from hisa.plugins.benchmarks.bench.tables import Table
 
@@ -31,6 +31,11 @@ _PATH = click.Path(path_type=Path)
 @click.option("--split", type=click.Choice(["train", "held", "all"]), default="all")
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; repeatable.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N targets.")
+@click.option(
+    "--without-elements",
+    is_flag=True,
+    help="Hide the accessibility tree, as on a machine that has none.",
+)
 @click.option("--full-size", is_flag=True, help="Do not scale pictures down as in runs.")
 @click.option(
     "--json", "json_file", type=_PATH, metavar="FILE", help="Write answers and totals to FILE."
@@ -45,6 +50,7 @@ def grounding(
     \b
     hisa bench grounding benchmarks/grounding
     hisa bench grounding benchmarks/grounding --grounder ocr --kind icon --kind spin
+    hisa bench grounding benchmarks/grounding --split held --without-elements
     hisa bench grounding ScreenSpot-Pro --grounder vision --full-size --json pro.json
     hisa bench grounding OSWorld-G/benchmark/OSWorld-G_refined.json --grounder ocr
 
@@ -68,6 +74,7 @@ def grounding(
     """
     from hisa.config import load
     from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
+    from hisa.plugins.benchmarks.bench.grounding.runner import Shown
 
     file, before = ctx.meta["hisa.settings"]
     settings = load(file, [*before, *options["assignments"]])
@@ -77,7 +84,11 @@ def grounding(
     )
     answers: list[Answer] = []
     try:
-        asyncio.run(_ask(targets, grounder, settings, answers, full_size=options["full_size"]))
+        shown = Shown(
+            None if options["full_size"] else settings.run.image_limit,
+            elements=not options["without_elements"],
+        )
+        asyncio.run(_ask(targets, grounder, settings, answers, shown))
     finally:  # answers so far are kept if the model breaks or Ctrl-C is pressed
         if answers:
             _keep(opened_suite.name, grounder, targets, answers, json_file=json_file)
@@ -135,8 +146,7 @@ async def _ask(
     name: str,
     settings: Settings,
     answer_list: list[Answer],
-    *,
-    full_size: bool,
+    shown: Shown,
 ) -> None:
     """Append an answer for each target to ``answer_list``."""
     from rich.console import Console
@@ -145,11 +155,10 @@ async def _ask(
     from hisa.plugins.benchmarks.bench.grounding.grounding_methods import open_way
     from hisa.plugins.benchmarks.bench.grounding.runner import answers
 
-    limit = None if full_size else settings.run.image_limit
     async with open_way(name, settings) as way:
         with Progress(console=Console(stderr=True), transient=True) as progress:
             bar = progress.add_task("descriptions", total=len(targets))
-            async for answer in answers(targets, way, limit):
+            async for answer in answers(targets, way, shown):
                 answer_list.append(answer)
                 progress.advance(bar)
 

@@ -34,6 +34,7 @@ from hisa.protocols import (
 )
 from hisa.screen.geometry import Point
 from hisa.screen.observation import Element, Observation, Window
+from hisa.screen.sight import is_seen, see_elements
 from hisa.text.redact.named_secrets import PLACEHOLDER, placeholder
 
 __all__ = ["SecretEnvironment"]
@@ -111,6 +112,8 @@ class SecretEnvironment(WrappedEnvironment):
         if self._live:
             masked = await asyncio.to_thread(self._mask.mask_look, observation)
             clean = replace(clean, screenshot=masked.screenshot, under_pointer=masked.under_pointer)
+            if is_seen(clean):  # a value may have been misread, so that no text of it was replaced
+                clean = await asyncio.to_thread(see_elements, replace(clean, elements=None))
         return clean if elements or not read else replace(clean, elements=None, complete=True)
 
     async def look_everywhere(self) -> Observation:

@@ -156,7 +156,7 @@ def _open(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
 ) -> Environment:
     environment = RemoteEnvironment(value, settings.remote, image_limit=image_limit, note=note)
-    return environment.with_file_limit(settings)
+    return environment.with_settings(settings)
 
 
 async def _probe(environment: Environment) -> list[Probe]:

@@ -10,6 +10,7 @@ import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from hisa.actions import Action, Click, Hotkey, KeyDown, Press, Write
 from hisa.config import SecretSettings, Settings
 from hisa.errors import ActionRefused, ConfigError, EnvironmentFailed, ScreenChanged
 from hisa.events import Event, Noted
+from hisa.machine import plugins
 from hisa.plugins.guard.secrets import secret_environment
 from hisa.plugins.guard.secrets.secret_environment import SecretEnvironment
 from hisa.plugins.guard.secrets.secret_pictures import FILL, PictureMask
@@ -32,6 +34,7 @@ from hisa.protocols import CommandResult, FileRefused, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element, Observation, Screenshot, UnderPointer, Window
 from hisa.screen.ocr import OcrUnavailable
+from hisa.screen.sight import SEEN, see_elements
 from hisa.testing.form import FakeEnvironment
 from hisa.text.redact.named_secrets import Scrubber
 
@@ -139,7 +142,7 @@ _PLACES = {
 @pytest.mark.process
 @settings(max_examples=60, deadline=None)
 @given(value=_TEXTS, place=st.sampled_from(sorted(_PLACES)))
-def test_value_reaches_bash_as_it_is_wherever_its_name_stands(value: str, place: str) -> None:
+def test_secret_value_reaches_bash_unchanged_in_any_place(value: str, place: str) -> None:
     line = shell_line(place.format("{{secret:mail}}"))
     plain = shell_line(place.format("VALUE"))
     assert (plain.source, plain.variables) == (place.format("VALUE"), ())
@@ -245,10 +248,11 @@ async def test_command_without_permission_is_not_run(
 
 
 @pytest.mark.process
-async def test_output_cut_within_a_value_shows_nothing_of_it(tmp_path: Path) -> None:
+async def test_output_cut_within_a_secret_shows_no_part_of_the_value(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(f"x {VALUE}", "utf-8")
     for limit in range(6, 18):
         result = await protect(Bash(tmp_path)).execute("cat file", limit=limit)
+        assert result.output.startswith("x ")
         assert VALUE[:3] not in result.output
 
 
@@ -314,6 +318,40 @@ async def test_form_gets_the_value_and_nobody_else_does() -> None:
     ]
 
 
+class SeenForm(FakeEnvironment):
+    """The form on a machine without a tree: its elements are seen, one letter wrong."""
+
+    def see_elements(self, observation: Observation) -> tuple[Element, ...]:
+        field = BoundingBox(220, 116, 580, 144, "screen")
+        x, y = field.centre.to_pixels()
+        hidden = observation.screenshot.pixels.getpixel((x, y)) == FILL
+        text = "" if hidden else self.text.replace("2", "z")
+        return (Element("entry", "", field, text, states=frozenset({SEEN})),)
+
+    def available(self) -> bool:
+        return True
+
+    async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+        look = replace(await super().observe(), elements=None)
+        return see_elements(look) if elements else look
+
+
+async def test_misread_value_is_in_no_seen_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = SeenForm()
+    point = EntryPoint("seen", "form:SEEN", "hisa.lists")
+    monkeypatch.setattr(plugins, "points", lambda _group: (point,))
+    monkeypatch.setattr(plugins, "find", lambda _group, _name: point)
+    monkeypatch.setattr(plugins, "load", lambda _group, _point: inner)
+    async with protect(inner) as environment:
+        await environment.act([Click(at(300, 130)), Write("{{secret:mail}}")])
+        seen = await inner.observe(elements=True)
+        assert "hunterz" in str(seen.elements)
+        shown = await environment.observe(elements=True)
+
+    assert shown.elements
+    assert "hunter" not in str(shown.elements)
+
+
 @pytest.mark.parametrize(
     ("actions", "why"),
     [
@@ -332,7 +370,7 @@ async def test_act_that_cannot_be_is_refused_before_anything_is_done(
     assert inner.acted == []
 
 
-async def test_other_application_gets_nothing() -> None:
+async def test_secret_is_refused_to_a_forbidden_application() -> None:
     inner = FakeEnvironment()
     async with protect(inner, apps=("chrom*",)) as environment:
         with pytest.raises(ActionRefused, match=r"only into chrom\*; in front is 'fake'"):
@@ -459,7 +497,7 @@ class MovesLater(Moves):
         await self.act(actions)
 
 
-async def test_refused_secret_after_an_act_says_what_was_done() -> None:
+async def test_refused_secret_after_an_act_reports_the_finished_acts() -> None:
     inner = MovesLater()
     environment = protect(inner)
     click = Click(at=Point(300, 136, "screen"))
@@ -494,7 +532,7 @@ def is_filled(observation: Observation, box: tuple[int, int, int, int]) -> bool:
     return part.getcolors() == [(part.width * part.height, FILL)]
 
 
-def test_shown_value_is_filled_wherever_it_stands_and_the_rest_is_not() -> None:
+def test_picture_mask_fills_only_the_shown_secret() -> None:
     mask = PictureMask(Scrubber({"mail": VALUE}))
     masked = mask.mask_look(look(draw_texts((40, 60, f"it is {VALUE} indeed"), (300, 180, VALUE))))
     assert is_filled(masked, (80, 62, 190, 74))
@@ -528,7 +566,7 @@ def test_part_under_the_pointer_is_filled_too() -> None:
     assert part.size == (20, 40)
 
 
-def test_what_was_typed_is_found_again_by_its_looks() -> None:
+def test_typed_secret_is_masked_by_its_drawing() -> None:
     """Where nobody can read it: a drawing of it, in place, moved, and gone."""
     mask = PictureMask(Scrubber({"mail": VALUE}), read=lambda _: ())
     strange = "▚▞▙▟▛▜ ◩◪"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
@@ -16,8 +17,9 @@ from hisa.plugins.benchmarks.bench.grounding.targets import Target
 from hisa.protocols import Place, ToolCall
 from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Observation
+from hisa.screen.sight import see_elements
 
-__all__ = ["Answer", "Corners", "Outcome", "answers"]
+__all__ = ["Answer", "Corners", "Outcome", "Shown", "answers"]
 
 _SOURCE = "pyautogui.click(X_COORD, Y_COORD)"
 _ACTIONS = parse(_SOURCE)
@@ -67,13 +69,35 @@ class Answer(BaseModel):
         return self.outcome == "wrong" or (self.present and self.outcome == "refused")
 
 
-async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> AsyncIterator[Answer]:
+@dataclass(frozen=True)
+class Shown:
+    """The part of a saved screen that grounders get.
+
+    Attributes:
+        limit: the largest picture, in pixels; None: screens as they were saved.
+        elements: whether they get the accessibility tree, as on a machine that has one.
+    """
+
+    limit: Size | None = None
+    elements: bool = True
+
+    def look(self, target: Target) -> Observation:
+        """Returns the look at a target's screen; without the tree, as a run would see it.
+
+        Raises:
+            OcrUnavailable: the text on it cannot be read.
+        """
+        observation = target.screen.look(self.limit)
+        return observation if self.elements else see_elements(replace(observation, elements=None))
+
+
+async def answers(targets: Iterable[Target], way: Way, shown: Shown) -> AsyncIterator[Answer]:
     """Yields one answer per target, screen by screen.
 
     Args:
         targets: the targets to ask for.
         way: the grounding method to measure.
-        limit: the largest picture that it sees, in pixels; None: screens as they were saved.
+        shown: the part of each screen that it gets.
 
     Raises:
         UsageError: a picture cannot be read.
@@ -83,7 +107,7 @@ async def answers(targets: Iterable[Target], way: Way, limit: Size | None) -> As
     for _, group in groupby(ordered, key=lambda target: target.screen.name):
         observation: Observation | None = None
         for target in group:
-            observation = observation or target.screen.look(limit)
+            observation = observation or shown.look(target)
             yield await _answer(target, way, observation)
 
 
