@@ -113,7 +113,7 @@ def test_reads(source: str, actions: tuple[Action, ...]) -> None:
         ("pyautogui.click(1e9, 2)", "outside -100000 to 100000"),
     ],
 )
-def test_a_refusal_says_what_is_allowed(source: str, reason: str) -> None:
+def test_refusal_names_the_allowed_form(source: str, reason: str) -> None:
     with pytest.raises(ActionRefused) as refused:
         parse(source)
     assert reason in str(refused.value)
@@ -135,9 +135,7 @@ def test_the_corpus_is_large_enough_and_without_repeats() -> None:
 
 
 @pytest.mark.process
-def test_nothing_of_a_hostile_source_is_executed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hostile_source_is_never_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     payload = "__import__('pathlib').Path('hisa-hostile-proof').touch()"
     assert any(payload in source for source in HOSTILE)
@@ -149,7 +147,7 @@ def test_nothing_of_a_hostile_source_is_executed(
     assert [path.name for path in tmp_path.iterdir()] == ["hisa-hostile-proof"]
 
 
-def test_one_megabyte_is_refused_before_it_is_parsed() -> None:
+def test_source_of_a_megabyte_is_refused_before_parsing() -> None:
     with pytest.raises(ActionRefused, match="at most 20000"):
         parse("pyautogui.write('" + "a" * 1_000_000 + "')")
 

@@ -196,7 +196,7 @@ async def test_a_hook_stops_the_second_click(tmp_path: Path, reply: str) -> None
     assert any("one action a step, please" in reason for reason in reasons)
 
 
-async def test_what_a_hook_refused_is_not_counted_as_made(tmp_path: Path) -> None:
+async def test_action_refused_by_a_hook_is_not_counted_as_made(tmp_path: Path) -> None:
     three = together(
         click("the field labelled Name"), click("the check box Agree"), click('button "Save"')
     )
@@ -281,7 +281,7 @@ async def test_a_hook_that_only_watches_fails_without_harm(tmp_path: Path) -> No
     assert any("Watches failed in before_action" in note for note in notes)
 
 
-async def test_a_stream_yields_what_the_log_has_and_leaving_it_stops_the_run(
+async def test_stream_yields_the_logged_events_and_closing_it_stops_the_run(
     tmp_path: Path,
 ) -> None:
     agent = hisa.Agent(
@@ -334,7 +334,7 @@ WRONG: Sequence[tuple[dict[str, Any], str]] = (
 
 
 @pytest.mark.parametrize(("arguments", "message"), WRONG)
-def test_an_argument_that_is_none_is_named_with_what_it_may_be(
+def test_wrong_argument_is_refused_with_the_allowed_values(
     tmp_path: Path, arguments: dict[str, Any], message: str
 ) -> None:
     usual = {

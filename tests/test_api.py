@@ -129,7 +129,7 @@ async def test_a_listener_that_raises_ends_the_run_and_the_log_has_an_end(tmp_pa
         ({"settings": {"confirm": "never"}, "kind": "vision"}, ConfigError),
     ],
 )
-async def test_what_is_refused_leaves_no_folder(
+async def test_refused_run_leaves_no_folder(
     wrong: dict[str, object], error: type[Exception], tmp_path: Path
 ) -> None:
     sections = wrong.get("settings")
@@ -162,7 +162,7 @@ async def test_run_sync_works_where_a_loop_runs(tmp_path: Path) -> None:
     assert threads == {"hisa-run"}
 
 
-async def test_run_sync_raises_there_what_the_run_raises(tmp_path: Path) -> None:
+async def test_run_sync_raises_errors_of_the_run(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cloud"):
         hisa.run_sync("Go.", settings=settings(tmp_path), model=planner(), environment="cloud")
 

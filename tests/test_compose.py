@@ -51,13 +51,13 @@ def test_every_name_that_a_service_refers_to_is_there() -> None:
             assert host == "grounder" or host in SERVICES, name
 
 
-def test_each_grounder_and_the_planner_have_a_profile() -> None:
+def test_grounders_and_the_planner_have_compose_profiles() -> None:
     for name in (*GROUNDERS, "planner"):
         assert name in started(name)
         assert started(name) & set(SERVED) == {name}
 
 
-def test_the_profile_paper_starts_what_the_preset_needs() -> None:
+def test_paper_profile_starts_the_servers_of_its_preset() -> None:
     paper = load(assignments=["preset=hisa-paper"], environ=variables("hisa-paper"))
     assert started("paper") == {"qdrant", "gta1-7b", "bge-m3"}
     assert paper.models.grounder is not None

@@ -172,7 +172,7 @@ async def test_end_is_on_disk_and_reported_before_anything_is_learned(tmp_path: 
     assert tail(load_run(bench.log.folder)) == ["evaluated", "run_finished", "learned"]
 
 
-async def test_a_person_who_does_not_wait_for_learning_keeps_the_result(tmp_path: Path) -> None:
+async def test_result_survives_a_stop_during_learning(tmp_path: Path) -> None:
     memory = Lessons(slow=True)
     bench = Bench(tmp_path, ScriptedModel(ADA), memory=memory)
     bench.task = WON
@@ -336,7 +336,7 @@ async def test_partial_score_is_reported_and_decides_no_success(
     assert score_line(result).startswith("0, partial score 0.75: ")
 
 
-async def test_what_is_known_of_a_run_that_was_killed_after_its_check(tmp_path: Path) -> None:
+async def test_run_killed_after_its_check_shows_its_partial_score(tmp_path: Path) -> None:
     with RunLog.create(tmp_path, Task("t", "x")) as log:
         log.emit(Evaluated(score=0.0, score_state="scored", partial=0.6))
         run = load_run(log.folder)
@@ -396,7 +396,7 @@ class Slow(FakeEnvironment):
         return await super().read_file(path, limit=limit)
 
 
-async def test_a_person_who_stops_scoring_leaves_no_score(tmp_path: Path) -> None:
+async def test_stop_during_scoring_leaves_no_score(tmp_path: Path) -> None:
     environment, memory = Slow(), Lessons()
     bench = Bench(tmp_path, ScriptedModel(ADA), environment=environment, memory=memory)
     bench.task = WON
@@ -460,7 +460,7 @@ class Restless(Slow):
         self.calls.append((f"conclude {status}: {message}", 0.0))
 
 
-async def test_what_is_under_way_is_waited_for_before_the_score(tmp_path: Path) -> None:
+async def test_scoring_waits_for_pending_work(tmp_path: Path) -> None:
     environment = Restless(stuck=False)
     bench = Bench(tmp_path, ScriptedModel(ADA), environment=environment)
     bench.task = WON
@@ -581,7 +581,7 @@ async def test_a_defect_ends_the_log_and_the_run_goes_on_once_it_is_mended(tmp_p
     assert (result.status, result.steps) == ("succeeded", 2)
 
 
-async def test_what_the_caller_must_mend_is_refused_and_no_defect(tmp_path: Path) -> None:
+async def test_error_of_the_caller_counts_as_refused_and_not_as_defect(tmp_path: Path) -> None:
     bench = Bench(tmp_path, ScriptedModel([finish()]))
     bench.task = Task("t", "x", setup=({"type": "dance", "parameters": {}},))
     with pytest.raises(UsageError, match="dance"):
@@ -609,7 +609,7 @@ async def test_a_log_that_cannot_be_written_ends_all_and_is_nothing_else(
 
 
 @pytest.mark.parametrize("phase", ["acting", "scored", "learned from"])
-async def test_a_stop_is_used_up_by_what_it_stops(tmp_path: Path, phase: str) -> None:
+async def test_stop_is_consumed_by_the_phase_that_it_ends(tmp_path: Path, phase: str) -> None:
     memory = Lessons(slow=phase == "learned from")
     bench = Bench(tmp_path, ScriptedModel([click("OK"), finish()]), memory=memory)
     held: Any = None
@@ -732,7 +732,7 @@ async def test_a_look_that_became_old_is_taken_again_before_the_planner_gets_it(
 
 
 @pytest.mark.parametrize(("stale", "verdict"), [(-1.0, "no_change"), (3600.0, "succeeded")])
-async def test_what_came_while_the_planner_thought_is_not_the_steps_doing(
+async def test_change_during_planning_is_not_credited_to_the_step(
     tmp_path: Path, stale: float, verdict: str
 ) -> None:
     environment = FakeEnvironment()

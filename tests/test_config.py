@@ -45,7 +45,7 @@ def test_later_wins(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_named(assignment: str, reason: str) -> None:
+def test_wrong_setting_is_named(assignment: str, reason: str) -> None:
     with pytest.raises(ConfigError) as caught:
         load(None, [assignment], environ={})
     assert reason in str(caught.value)
@@ -154,7 +154,7 @@ def test_an_unknown_preset_is_named_with_those_there_are() -> None:
         load(assignments=["preset=gta2"], environ={})
 
 
-def test_settings_tell_the_place_only_of_what_is_as_the_preset_has_it() -> None:
+def test_settings_cite_the_preset_only_for_unchanged_values() -> None:
     words = ["--preset", "hisa-paper", "--set", "state.refine_every=7", "settings"]
     lines = CliRunner().invoke(cli, words).output.splitlines()
     assert 'patterns.embedder = "bge-m3"  # hisa-paper: 4.3: BGE-M3, dimension 1024' in lines

@@ -309,7 +309,7 @@ def logs(folder: Path) -> list[Path]:
     return list(folder.glob("runs/*/events.jsonl"))
 
 
-def test_the_table_of_presets_says_what_the_presets_set() -> None:
+def test_preset_table_matches_the_presets() -> None:
     text = (ROOT / "docs" / "papers.md").read_text("utf-8")
     rows = re.findall(r"^\| `([a-z_]+\.[a-z_.]+)` \|(.*)\|(.*)\|$", text, re.M)
     for column, preset in ((1, "hisa-paper"), (2, "gta1")):

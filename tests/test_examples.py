@@ -60,7 +60,7 @@ def test_an_own_grounder_says_where_a_click_goes(
     assert the_run(tmp_path).status == "succeeded"
 
 
-def test_an_own_environment_is_acted_on_and_shows_what_it_has(
+def test_own_environment_is_used_and_its_screen_changes(
     run_script: Callable[[str], dict[str, object]], tmp_path: Path
 ) -> None:
     run_script("own_environment")
@@ -113,7 +113,7 @@ def test_a_page_quotes_the_scripts_as_they_are(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("title", "text"), CHANGES, ids=[title for title, _ in CHANGES])
-def test_a_first_change_prints_what_its_comment_says(
+def test_first_change_prints_the_output_in_its_comment(
     title: str,
     text: str,
     tmp_path: Path,

@@ -81,7 +81,7 @@ async def test_a_run_is_read_by_the_text_of_its_path(tmp_path: Path) -> None:
     assert run.folder == result.folder
 
 
-def test_every_row_of_what_to_change_names_existing_paths() -> None:
+def test_change_table_rows_name_existing_paths() -> None:
     text = (ROOT / "AGENTS.md").read_text("utf-8").split("## You want to change …")[1]
     rows = [line.split("|")[2:-1] for line in text.split("\n## ")[0].splitlines() if "`" in line]
     assert len(rows) > 9

@@ -37,7 +37,7 @@ def name(observation: Observation) -> str:
     return "" if element is None else element.name
 
 
-def test_part_is_above_its_container_and_stands_for_its_control() -> None:
+def test_part_is_above_its_container_and_counts_as_its_control() -> None:
     page = thing("document web", "page", WIDE)
     button = thing("push button", "Continue", parent=0)
     text = thing("static", "Continue text", parent=1)
@@ -68,7 +68,7 @@ def test_the_entries_of_an_open_menu_lie_above_all_else() -> None:
     assert find_covered(observation) == []
 
 
-def test_what_says_nothing_more_covers_nothing() -> None:
+def test_label_without_new_words_covers_nothing() -> None:
     field = Element("text", "Your e-mail", SMALL, states=frozenset({"showing"}), parent=-1)
     observation = build_look(field, thing("label", "E-mail"))
     assert cover_at(field, AT, observation) is None, "a label that floats over its field"
@@ -100,7 +100,7 @@ def test_the_focus_of_the_window_in_front_counts() -> None:
     assert focus is second
 
 
-def test_entry_with_a_submenu_is_above_what_the_menu_hides() -> None:
+def test_submenu_entry_is_above_the_cell_under_the_menu() -> None:
     bar = thing("menu", "Format", box(0, 0, 20, 20))
     entry = thing("menu", "Conditional", parent=0)
     cell = thing("table cell", "D12", box(60, 85, 140, 115))
@@ -112,6 +112,6 @@ def test_entry_with_a_submenu_is_above_what_the_menu_hides() -> None:
     assert under.name == "Conditional"
 
 
-def test_menu_of_the_bar_is_hidden_by_what_covers_it() -> None:
+def test_bar_menu_is_hidden_by_its_cover() -> None:
     menu, cover = thing("menu", "Format"), thing("push button", "Pay", WIDE)
     assert name(build_look(thing("menu bar", "", WIDE), replace(menu, parent=0), cover)) == "Pay"

@@ -26,7 +26,7 @@ def loaded_with(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize("module", ["hisa.wiring", "hisa.cli", "hisa.runs", "hisa.config"])
-def test_nothing_heavy_is_loaded_with(module: str) -> None:
+def test_module_loads_no_heavy_package(module: str) -> None:
     assert not sorted(loaded_with(module).intersection(HEAVY))
 
 

@@ -66,7 +66,7 @@ async def test_a_form_is_filled_saved_and_the_run_succeeds(tmp_path: Path) -> No
         (KeyError("A1"), "hisa", "defect", "KeyError: 'A1'"),
     ],
 )
-async def test_the_log_says_what_ended_a_run_and_where_it_broke(
+async def test_log_records_the_error_that_ended_a_run(
     tmp_path: Path, error: Exception, where: str, status: str, message: str
 ) -> None:
     bench = Bench(tmp_path, ScriptedModel([error]))
@@ -99,7 +99,7 @@ class Waiting(FakeEnvironment):
 
 @pytest.mark.parametrize(("elements", "settle"), [(True, 3.0), (False, 0.5)])
 @pytest.mark.parametrize(("stale", "looks"), [(math.inf, 2), (-1.0, 4)])
-async def test_a_look_asks_for_what_the_agent_was_made_with_and_is_taken_again_when_old(
+async def test_look_uses_the_agent_options_and_is_retaken_when_stale(
     tmp_path: Path, elements: bool, settle: float, stale: float, looks: int
 ) -> None:
     environment = Waiting()
@@ -159,7 +159,7 @@ async def test_looks_are_freed_as_a_run_goes_on(tmp_path: Path) -> None:
     assert max(alive[10:]) <= max(alive[3:6])
 
 
-async def test_planner_reads_what_is_not_on_the_screen(tmp_path: Path) -> None:
+async def test_planner_learns_of_a_missing_control(tmp_path: Path) -> None:
     planner = ScriptedModel([click("button Explode"), say("infeasible", "no such button")])
     bench = Bench(tmp_path, planner)
     result, run = await bench.run()
@@ -219,7 +219,7 @@ class Closing(FakeEnvironment):
         return replace(observation, name=f"look {len(self.looked)}")
 
 
-async def test_what_is_planned_on_has_the_windows_of_that_moment(tmp_path: Path) -> None:
+async def test_planned_look_has_the_current_windows(tmp_path: Path) -> None:
     press = tool_call("gui_action", "pyautogui.press('enter')")
     bench = Bench(tmp_path, ScriptedModel([press, finish()]), environment=Closing())
     _, run = await bench.run()
@@ -236,7 +236,7 @@ async def test_what_is_planned_on_has_the_windows_of_that_moment(tmp_path: Path)
     assert planned_on == ["Form", "Form"]
 
 
-async def test_state_manager_reads_what_the_elements_say(tmp_path: Path) -> None:
+async def test_state_manager_reads_changes_from_the_elements(tmp_path: Path) -> None:
     """A planner with eyes clicks pixels; what its step changed is read off the elements."""
     state = FunctionModel(lambda request: "Succeeded. The field was filled.")
     typed = "pyautogui.click(400, 136)\npyautogui.write('Ada')"

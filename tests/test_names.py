@@ -27,7 +27,7 @@ def test_every_name_is_there_and_documented(package: ModuleType, name: str) -> N
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_what_a_checker_reads_is_what_is_offered(package: ModuleType) -> None:
+def test_type_checker_imports_match_the_offered_names(package: ModuleType) -> None:
     tree = ast.parse(Path(str(package.__file__)).read_text("utf-8"))
     imported = {
         alias.name: node.module

@@ -27,7 +27,7 @@ def test_png_is_lossless(width: int, height: int, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize(("right", "below"), [(0, 0), (20, 0), (0, 30), (20, 30)])
-def test_what_came_before_shows_nowhere_in_a_png(right: int, below: int) -> None:
+def test_png_is_independent_of_earlier_pictures(right: int, below: int) -> None:
     width, height = 700, 530
     screen = Image.effect_noise((width, height), 90).convert("RGB")
     other = Image.effect_noise((width, height), 90).convert("RGB")

@@ -40,7 +40,7 @@ def test_an_idle_machine_keeps_the_limit(load: Any) -> None:
     assert patience(20.0) == 20.0
 
 
-def test_a_busy_machine_stretches_it_by_what_competes_for_a_processor(load: Any) -> None:
+def test_time_limit_grows_with_the_load_per_processor(load: Any) -> None:
     load("8.00 4.00 2.00 3/200 1234\n")
     assert patience(20.0) == 80.0
 

@@ -128,7 +128,7 @@ def test_the_examples_of_the_page_are_those_that_are_tested() -> None:
     assert [block for block in blocks if block not in modules] == []
 
 
-def test_nothing_is_imported_before_it_is_needed(outside: Path) -> None:
+def test_plugin_is_not_imported_before_it_is_needed(outside: Path) -> None:
     code = (
         "import sys; from hisa.models.open_models import require_models; "
         "from hisa.config import Settings; "
@@ -253,7 +253,7 @@ def test_a_run_that_needs_a_hook_that_nobody_announces_does_not_begin(
         applied_hooks(hooks_of(tmp_path, Events()), Settings(), OwnForm())
 
 
-def test_what_makes_no_hook_is_a_note_and_takes_the_place_of_none(
+def test_entry_without_a_hook_is_noted_and_replaces_no_hook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = plugins.points
@@ -319,7 +319,7 @@ async def test_a_planner_that_fails_or_is_none_is_named(
 # ---------------------------------------------------------------- lists of things
 
 
-async def test_a_list_of_things_is_found_and_what_it_knows_is_clicked() -> None:
+async def test_outside_element_list_is_used_for_grounding() -> None:
     window = Window("1", "Tickets", "kiosk", BoundingBox(0, 0, 600, 400, "screen"), active=True)
     grounder = ElementsGrounder(emit=lambda _: None, read=lambda _picture, _box: ())
     grounded_call = await grounder.resolve(call("the help corner"), scene(windows=(window,)))
@@ -348,14 +348,14 @@ def test_a_list_that_fails_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 # ---------------------------------------------------------------- environments
 
 
-async def test_an_environment_is_found_and_gets_what_stands_behind_its_name() -> None:
+async def test_outside_environment_gets_the_text_after_its_name() -> None:
     opened = open_environment(EnvironmentSettings(kind="form=kiosk", width=800, height=600))
     async with opened as environment:
         assert (await environment.observe()).screen == Size(800, 600)
         assert (await environment.execute("hostname")).output == "kiosk\n"
 
 
-def test_several_attempts_are_refused_where_what_comes_up_keeps_what_they_do(
+def test_several_attempts_are_refused_on_a_persistent_environment(
     tmp_path: Path,
 ) -> None:
     tree = {
@@ -390,7 +390,7 @@ async def test_acts_are_not_repeated_in_an_environment_where_they_stayed(tmp_pat
     assert environment.acted == []
 
 
-async def test_a_kind_says_what_it_takes_and_gets_the_notes(tmp_path: Path) -> None:
+async def test_environment_kind_declares_its_options_and_gets_the_notes(tmp_path: Path) -> None:
     notes: list[str] = []
     chosen = EnvironmentSettings(kind="parked_form=kiosk", share=(str(tmp_path),))
     opened = open_environment(chosen, note=notes.append)
@@ -400,7 +400,7 @@ async def test_a_kind_says_what_it_takes_and_gets_the_notes(tmp_path: Path) -> N
         open_environment(EnvironmentSettings(kind="form", share=(str(tmp_path),)))
 
 
-async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> None:
+async def test_run_resumes_in_an_environment_that_a_package_left_running(tmp_path: Path) -> None:
     click = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "Save")
     tree = {
         "patterns": {"enabled": False},
@@ -425,7 +425,7 @@ async def test_a_run_goes_on_in_what_a_packages_kind_left_up(tmp_path: Path) -> 
     assert environment is parked
 
 
-def test_where_no_kind_is_announced_those_of_other_packages_are_named(
+def test_unknown_kind_error_names_the_kinds_of_outside_packages(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     every = plugins.points
@@ -690,7 +690,7 @@ def test_a_run_in_an_outside_environment_with_an_outside_model(
     assert "environment 'broken_machine' of package 'hisa-example-broken'" in wrong.stderr
 
 
-def test_the_doctor_names_what_is_there_and_what_fails(tmp_path: Path, outside: Path) -> None:
+def test_doctor_names_working_and_failing_plugins(tmp_path: Path, outside: Path) -> None:
     ran = hisa(tmp_path, outside, "doctor", "--json")
     findings = {(row["area"], row["name"]): row for row in json.loads(ran.stdout)}
     assert findings["environments", "form"]["ok"]

@@ -106,7 +106,7 @@ def test_broad_excepts_are_rare() -> None:
     assert broad <= 1.5 * text.count("\n") / 1000
 
 
-def test_nothing_is_evaluated_and_nothing_is_mocked() -> None:
+def test_sources_use_no_eval_and_tests_use_no_mocks() -> None:
     for path in sources():
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -148,7 +148,7 @@ def run_script(name: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.process
-def test_the_picture_is_what_the_imports_draw() -> None:
+def test_architecture_picture_matches_the_imports() -> None:
     ran = run_script("picture.py")
     drawn = ROOT / "docs" / "architecture.svg"
     assert ran.stdout == drawn.read_text("utf-8"), f"{ran.stderr}; draw it anew: make picture"
@@ -166,7 +166,7 @@ def assert_names_its_files(text: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
-def test_a_room_says_what_it_is_and_where_to_start_reading(room: Path) -> None:
+def test_room_docstring_names_its_files(room: Path) -> None:
     text = ast.get_docstring(ast.parse((room / "__init__.py").read_text("utf-8"))) or ""
     assert_names_its_files(text, room)
 

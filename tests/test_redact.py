@@ -150,7 +150,7 @@ def test_fields_and_flags_of_structured_data() -> None:
     }
 
 
-def test_what_a_name_gave_away_is_found_wherever_else_it_stands() -> None:
+def test_redactor_remembers_a_named_secret() -> None:
     redactor = Redactor({})
     assert redactor.text("Log in as bob, password: hunter2x.") == (
         "Log in as bob, password: [redacted]."
@@ -172,7 +172,7 @@ def test_a_key_that_was_cut_at_either_end() -> None:
     assert (cut_before, cut_after) == ("[redacted]\nbye", "hi\n[redacted]")
 
 
-def test_the_marks_of_a_cut_nesting_hide_what_is_below() -> None:
+def test_too_deep_nesting_is_redacted() -> None:
     nested: object = "sk-abcdefghij0123456789"
     for _ in range(300):
         nested = [nested]

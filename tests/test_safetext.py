@@ -25,7 +25,7 @@ ANY = st.text(st.characters(exclude_categories=()))
         ("line\u2028break", r"line\u2028break"),
     ],
 )
-def test_what_steers_a_terminal_is_shown_as_its_number(text: str, shown: str) -> None:
+def test_control_character_is_shown_as_its_code(text: str, shown: str) -> None:
     assert safe_text(text) == shown
 
 
@@ -40,20 +40,20 @@ def test_line_ends_of_other_systems_are_line_ends() -> None:
     assert safe_text("a\r\nb") == "a\nb"
 
 
-def test_a_name_is_one_line_with_every_blank_of_it() -> None:
+def test_safe_name_is_a_single_line_with_all_its_blanks() -> None:
     assert safe_name("two  blanks\n\tand\x1b[31m \udcff.txt") == (
         r"two  blanks\x0a\x09and\x1b[31m \udcff.txt"
     )
     assert safe_name("a\u00a0b 漢.txt") == "a\u00a0b 漢.txt"
 
 
-def test_one_line_is_cut_visibly() -> None:
+def test_safe_line_is_cut_visibly() -> None:
     assert safe_line("a \n\n b\tc") == "a b c"
     assert safe_line("abcdef", 4) == "abc…"
 
 
 @given(ANY)
-def test_nothing_that_is_not_shown_gets_through(text: str) -> None:
+def test_safe_text_contains_no_invisible_characters(text: str) -> None:
     shown = safe_text(text)
     shown.encode()
     assert all(

@@ -102,7 +102,7 @@ def test_a_profile_that_the_release_brings_is_used_as_it_is(tmp_path: Path) -> N
     assert not system.list_calls("apt-get")
 
 
-def test_a_profile_that_does_not_help_is_no_success(tmp_path: Path) -> None:
+def test_ineffective_profile_ends_with_an_error(tmp_path: Path) -> None:
     system = System(tmp_path / "machine")
     system.put(PROFILE, "theirs\n")
     system.play("apparmor_parser", "")
@@ -115,7 +115,7 @@ def test_checking_changes_nothing(tmp_path: Path) -> None:
     assert not system.list_calls("sudo")
 
 
-def test_where_nothing_is_refused_no_profile_is_touched(tmp_path: Path) -> None:
+def test_unrestricted_system_needs_no_profile(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", restricted=False)
     assert "AppArmor" not in system.run()
     assert not system.list_calls("sudo")
@@ -157,7 +157,7 @@ def test_another_package_manager_is_waited_for(tmp_path: Path) -> None:
     assert len(system.list_calls("apt-get")) == 4  # three updates, one install
 
 
-def test_what_the_package_manager_prints_is_folded_and_shown_where_it_fails(tmp_path: Path) -> None:
+def test_package_manager_output_is_folded_unless_it_fails(tmp_path: Path) -> None:
     system = System(tmp_path / "machine", name="debian", restricted=False)
     system.play("dpkg-query", "exit 1")
     body = "n=0; while [ $n -lt 450 ]; do n=$((n + 1)); echo Setting up part$n; done"

@@ -110,7 +110,7 @@ async def test_targets_are_found_on_one_look_before_anything_moves(tmp_path: Pat
 
 
 @pytest.mark.parametrize("guards", [True, False])
-async def test_what_moved_is_not_clicked(tmp_path: Path, guards: bool) -> None:
+async def test_moved_target_is_not_clicked(tmp_path: Path, guards: bool) -> None:
     environment = Shifting()
     planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     _, run = await Bench(
@@ -134,7 +134,7 @@ async def test_a_window_that_came_up_ends_a_sequence(tmp_path: Path) -> None:
     assert "2 not, because a window came up: “Really?”." in lines(run)[0]
 
 
-async def test_nothing_follows_a_scroll(tmp_path: Path) -> None:
+async def test_scroll_ends_a_sequence(tmp_path: Path) -> None:
     planner = ScriptedModel(
         [together(say("gui_action", "pyautogui.scroll(-5, 400, 136)"), SAVE), finish()]
     )
@@ -144,7 +144,7 @@ async def test_nothing_follows_a_scroll(tmp_path: Path) -> None:
     ]
 
 
-async def test_nothing_follows_an_action_that_failed(tmp_path: Path) -> None:
+async def test_failed_action_ends_a_sequence(tmp_path: Path) -> None:
     off = say("gui_action", "pyautogui.click(9000, 5)")
     planner = ScriptedModel([together(NAME, off, SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
@@ -156,7 +156,7 @@ async def test_nothing_follows_an_action_that_failed(tmp_path: Path) -> None:
     assert "Only 2 of 3 actions were made; 3 not, because" in lines(run)[0]
 
 
-async def test_what_stands_before_a_target_that_is_not_there_is_made(tmp_path: Path) -> None:
+async def test_actions_before_a_missing_target_are_made(tmp_path: Path) -> None:
     planner = ScriptedModel([together(NAME, click("the slider Volume"), SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
     _, run = await bench.run()
@@ -167,7 +167,7 @@ async def test_what_stands_before_a_target_that_is_not_there_is_made(tmp_path: P
     assert stop.reason.startswith("action 2: not found: 'the slider Volume'")
 
 
-async def test_where_the_first_target_is_not_there_nothing_is_made(tmp_path: Path) -> None:
+async def test_sequence_with_a_missing_first_target_makes_no_action(tmp_path: Path) -> None:
     planner = ScriptedModel([together(click("the slider Volume"), SAVE), finish()])
     bench = Bench(tmp_path, planner, sequence=5)
     _, run = await bench.run()
@@ -218,7 +218,7 @@ async def test_list_is_refused_where_sequences_are_off(tmp_path: Path) -> None:
     assert rejected.error == "one call a reply: give 'tool' and 'input', and no 'actions'"
 
 
-async def test_one_call_is_taken_in_either_form(tmp_path: Path) -> None:
+async def test_single_call_is_accepted_in_either_form(tmp_path: Path) -> None:
     bench = Bench(tmp_path, ScriptedModel([together(NAME), AGREE, finish()]), sequence=5)
     result, run = await bench.run()
     assert result.steps == 3
@@ -291,7 +291,7 @@ class Late(FakeEnvironment):
         await self.act(actions)
 
 
-async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> None:
+async def test_target_changing_at_its_click_ends_a_sequence(tmp_path: Path) -> None:
     environment = Late(2, times=3)
     planner = ScriptedModel([together(NAME, AGREE, SAVE), finish()])
     _, run = await Bench(tmp_path, planner, environment=environment, sequence=5).run()
@@ -309,7 +309,7 @@ async def test_what_changes_as_it_is_clicked_ends_a_sequence(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("more", [(), (SAVE,)])
-async def test_what_only_flickers_is_looked_at_again_and_clicked(
+async def test_flickering_target_is_checked_again_and_clicked(
     tmp_path: Path, more: tuple[str, ...]
 ) -> None:
     environment = Late(1)

@@ -30,7 +30,7 @@ def cover_picture() -> Image.Image:
         (picture(9), 0.5333280940637187),
     ],
 )
-def test_it_is_what_the_usual_library_computes(other: Image.Image, expected: float) -> None:
+def test_similarity_equals_the_value_of_scikit_image(other: Image.Image, expected: float) -> None:
     value = similarity(*(Screenshot(image.convert("RGB")) for image in (picture(), other)))
     assert value == pytest.approx(expected, abs=1e-6)
 

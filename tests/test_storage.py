@@ -59,7 +59,7 @@ def test_a_lock_names_its_process_and_ends_with_it(tmp_path: Path) -> None:
     assert not is_locked(path)
 
 
-def test_what_a_crash_cut_off_is_put_aside_each_time(tmp_path: Path) -> None:
+def test_torn_line_is_put_aside_after_every_crash(tmp_path: Path) -> None:
     path = tmp_path / "lines"
     for torn in (b"", b"two", b"thr"):
         file = AppendOnlyFile(path)

@@ -64,14 +64,14 @@ def test_a_button_that_only_lights_up_is_the_same(label: str, style: str) -> Non
         ("", "OK"),
     ],
 )
-def test_another_label_in_a_buttons_place_is_no_highlight(
+def test_new_label_on_a_button_does_not_count_as_highlight(
     label: str, other: str, style: str
 ) -> None:
     with pytest.raises(ScreenChanged):
         require_unchanged(hold_to(draw_page(label)), draw_page(other, style))
 
 
-def test_a_row_that_moved_up_is_no_highlight() -> None:
+def test_row_that_moved_up_does_not_count_as_highlight() -> None:
     with pytest.raises(ScreenChanged):
         require_unchanged(
             hold_to(draw_page("Draft 3", below="Draft 6")), draw_page("Draft 6", below="Draft 3")
@@ -102,14 +102,14 @@ def test_a_figure_close_to_a_button_that_lights_up_names_its_row(figure: str) ->
         require_unchanged(held, now)
 
 
-def test_what_bears_no_drawing_is_not_known_by_its_colour() -> None:
+def test_plain_colour_area_is_not_recognised_by_its_colour() -> None:
     """One swatch of colour is not the other."""
     inner = BoundingBox(110, 88, 220, 108, "screen")
     assert not list(lit_boxes([inner], draw_page(""), draw_page("", "inverted")))
 
 
 @pytest.mark.parametrize("other", ["Place order", "Show details"])
-def test_a_button_whose_name_stays_is_known_by_what_is_drawn_on_it(other: str) -> None:
+def test_button_with_a_fixed_name_is_recognised_by_its_drawing(other: str) -> None:
     """Programs name some buttons by hand, and tell of a new label late."""
     element = Element("push button", "Go on", _BOX, window="Orders", app="app")
     before = replace(draw_page("Show details"), elements=(element,))

@@ -96,7 +96,7 @@ async def test_a_planner_may_answer_an_interruption_with_a_call(tmp_path: Path) 
     assert [(event.tool, event.ok) for event in acted] == [("wait", True), ("termination", True)]
 
 
-async def test_a_run_is_stopped_though_its_planner_answers_what_is_to_stop_it(
+async def test_run_stops_even_if_its_planner_answers_after_the_stop(
     tmp_path: Path,
 ) -> None:
     planner = Planner(answer=WAIT)

@@ -85,7 +85,7 @@ def texts(path: Path) -> Iterator[str]:
             yield node.value
 
 
-def test_no_message_names_what_only_the_repository_has() -> None:
+def test_messages_name_no_repository_only_files() -> None:
     messages = [
         f"{path.relative_to(ROOT)}: {text.strip()[:80]}"
         for path in sorted((ROOT / "hisa").rglob("*.py"))
@@ -160,7 +160,7 @@ def test_the_makefile_gets_versions_from_here() -> None:
     assert "hisa install minilm" in makefile
 
 
-def test_what_scoring_lacks_is_added_by_the_command_that_is_named(tree: Tree) -> None:
+def test_missing_metric_names_the_command_that_installs_it(tree: Tree) -> None:
     """As after `make demo`, which installs no extra: what `make test` adds is hidden."""
     hiding = tree.site / "desktop_env"
     hiding.mkdir()

@@ -109,7 +109,7 @@ def test_the_pattern_store_is_read_and_written(tmp_path: Path) -> None:
     assert lesson in listed.stdout
 
 
-def test_the_command_line_marks_what_is_not_there(tmp_path: Path) -> None:
+def test_help_page_marks_missing_commands(tmp_path: Path) -> None:
     page = alone(tmp_path, "-m", "hisa", "--help")
     assert page.returncode == 0
     assert "Run an agent on a task." in page.stdout
@@ -141,7 +141,7 @@ def test_a_door_without_its_plugin_names_the_package(
     assert "Traceback" not in ran.stderr
 
 
-def test_the_doctor_says_what_is_not_there(tmp_path: Path) -> None:
+def test_doctor_reports_missing_plugins(tmp_path: Path) -> None:
     ran = alone(tmp_path, "-m", "hisa", "doctor")
     assert "Traceback" not in ran.stderr
     assert "No module named 'hisa.plugins" in ran.stdout

@@ -65,7 +65,7 @@ def test_full_command_is_shown_and_steers_nothing() -> None:
         ("ok but not there", Answer("refuse", "ok but not there")),
     ],
 )
-def test_only_offered_answers_allow(typed: str, expected: Answer) -> None:
+def test_answer_line_allows_only_by_an_offered_word(typed: str, expected: Answer) -> None:
     assert read_answer(typed) == expected
 
 
@@ -114,7 +114,7 @@ async def test_missing_person_is_reported_before_the_run(tmp_path: Path, confirm
     assert "ask=" in caught.value.fix
 
 
-def test_nobody_is_at_a_standard_input_that_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_without_terminal_has_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("o\n"))
     assert person(load(environ={}).run) is None
 

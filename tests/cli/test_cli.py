@@ -104,13 +104,13 @@ def test_a_public_endpoint_without_a_key_is_named(hisa: Command) -> None:
     assert "OPENAI_API_KEY" in errors
 
 
-def test_tools_show_what_models_read(hisa: Command) -> None:
+def test_tools_show_prints_the_text_for_models(hisa: Command) -> None:
     assert "X_COORD" in hisa.run("tools", "show", "gui_action")
     names = [tool["name"] for tool in hisa.json("tools", "ls")["tools"]]
     assert {"gui_action", "bash_execution", "wait", "termination", "infeasible"} <= set(names)
 
 
-def test_doctor_finds_what_the_defaults_need(hisa: Command) -> None:
+def test_doctor_passes_with_the_default_settings(hisa: Command) -> None:
     findings = hisa.json("doctor")
     assert all(finding["ok"] for finding in findings if finding["needed"])
     assert json.dumps(findings)

@@ -105,7 +105,7 @@ def test_a_flood_of_processes_is_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("check", [{"python": "c.py:bought"}, {"command": "grep -q milk ~/list"}])
-def test_what_the_agent_leaves_behind_decides_no_check(tmp_path: Path, check: Any) -> None:
+def test_files_forged_by_the_agent_decide_no_check(tmp_path: Path, check: Any) -> None:
     (tmp_path / "c.py").write_text(
         "import os\ndef bought(): return 'milk' in open(os.path.expanduser('~/list')).read()\n"
     )

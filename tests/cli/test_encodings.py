@@ -50,7 +50,7 @@ def ends(received: ReceivedRequest) -> str:
 
 
 @LOCALES
-def test_a_run_goes_on_where_the_output_lacks_a_letter(
+def test_run_continues_when_the_output_encoding_lacks_a_letter(
     locale: dict[str, str], tmp_path: Path
 ) -> None:
     with StockGuest() as guest, FakeServer(then=ends) as server:

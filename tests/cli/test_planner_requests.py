@@ -70,7 +70,7 @@ def jobs(requests: Sequence[ReceivedRequest], job: str) -> list[ReceivedRequest]
     return [request for request in requests if request.job == job]
 
 
-def test_a_click_without_a_visible_change_is_no_success_and_no_win_of_a_pattern(
+def test_click_without_visible_change_counts_neither_as_success_nor_win(
     tmp_path: Path,
 ) -> None:
     command = hisa(tmp_path)
@@ -107,7 +107,7 @@ class Windows(StockDesktop):
 ERROR = [OTHER, MAIN, TROUBLE], "the file could not be written"
 
 
-def test_trouble_shown_by_windows_is_no_success_whatever_the_model_says(tmp_path: Path) -> None:
+def test_error_window_overrides_the_success_a_model_claims(tmp_path: Path) -> None:
     (after, reason), guest = ERROR, StockGuest()
     guest.desktop = Windows([OTHER, MAIN], after)
     focus = tool_call("gui_action", "pyautogui.click(300, 136)")

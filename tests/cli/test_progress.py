@@ -10,7 +10,7 @@ from hisa.cli.progress import Progress
 from hisa.events import Abstracted, Noted, Planned
 
 
-def test_how_far_an_answer_is_stands_on_a_line_that_goes() -> None:
+def test_reply_progress_line_is_replaced_by_the_next_line() -> None:
     shown = io.StringIO()
     progress = Progress(Console(file=shown, force_terminal=True, color_system=None, width=30), 50)
     progress.answering("planner", "reads 1,200 of 1,700 tokens \x1b[31m")

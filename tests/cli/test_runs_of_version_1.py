@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.process
-def test_they_are_listed_shown_and_reported(folder: Path) -> None:
+def test_old_runs_are_listed_shown_and_reported(folder: Path) -> None:
     hisa = Command(folder)
     listed = {row["id"]: row["status"] for row in hisa.json("runs", "ls")}
     assert listed == {DONE: "succeeded", KILLED: "unfinished", SAMPLED: "succeeded"}
@@ -56,7 +56,7 @@ def test_their_model_calls_are_complete(folder: Path) -> None:
 
 
 @pytest.mark.desktop
-def test_the_one_that_was_killed_goes_on_where_it_was(folder: Path) -> None:
+def test_killed_old_run_resumes_at_its_last_step(folder: Path) -> None:
     before = load_run(folder / "runs" / KILLED)
     result = Command(folder).json("runs", "resume", KILLED)
     after = load_run(folder / "runs" / KILLED)

@@ -65,7 +65,7 @@ async def run(tmp_path: Path) -> Run:
     return load_run(result.folder)
 
 
-async def test_a_sampled_run_does_what_was_chosen(run: Run) -> None:
+async def test_sampled_run_carries_out_the_chosen_candidate(run: Run) -> None:
     first, second, third = run.steps
     assert [record.chosen and record.chosen.by for record in run.steps] == [
         "agreement",

@@ -31,7 +31,7 @@ def run(folder: Path, code: int, **task: Any) -> Any:
     return result
 
 
-def test_half_a_score_is_no_success_anywhere(tmp_path: Path) -> None:
+def test_half_score_does_not_count_as_success(tmp_path: Path) -> None:
     result = run(tmp_path, 1, check={"python": "c.py:half"})
     assert (result["status"], result["score"]) == ("succeeded", 0.5)
     assert (result["score_state"], result["success"]) == ("scored", False)

@@ -171,7 +171,9 @@ class CommandConformance:
         result = await environment.execute(["printf", "%s|", "a b", "$HOME", ";"])
         assert result.output == "a b|$HOME|;|"
 
-    async def test_missing_command_is_no_broken_machine(self, environment: Environment) -> None:
+    async def test_missing_command_fails_without_breaking_the_machine(
+        self, environment: Environment
+    ) -> None:
         assert (await environment.execute("no-such-command-here")).exit_code == 127
         assert (await environment.execute(["no-such-command-here"])).exit_code != 0
 
@@ -198,7 +200,7 @@ class CommandConformance:
         assert not result.timed_out
         assert result.output == "gone on\n"
 
-    async def test_only_plain_files_are_read(
+    async def test_file_read_refuses_folders_pipes_and_devices(
         self, environment: Environment, folder: PurePosixPath
     ) -> None:
         await environment.execute(f"mkdir -p {folder}/within && mkfifo {folder}/pipe")

@@ -141,7 +141,7 @@ async def test_unreadable_listing_gives_no_programs(printed: str) -> None:
 
 
 @pytest.mark.desktop
-async def test_only_startable_programs_of_the_menu_are_listed() -> None:
+async def test_program_list_leaves_out_hidden_and_broken_menu_entries() -> None:
     entries = {  # first in the alphabet, because a long list is cut
         "shown": ("A Tool</programs>", "/usr/bin/b2sum %U", ""),
         "hidden": ("Hidden", "base32", "NoDisplay=true"),

@@ -177,7 +177,7 @@ async def test_machine_is_used_once_its_desktop_is_drawn() -> None:
             assert guest.requests[:7] == ["/screenshot"] * 7
 
 
-async def test_machine_that_never_comes_up_is_reported_with_its_reason() -> None:
+async def test_machine_that_never_gets_ready_is_reported_with_its_reason() -> None:
     provider = RemoteSettings(revert=REVERT, ready_seconds=1.0)
     with StockGuest({"/screenshot": [GuestFault("html", stays=True)]}) as guest:
         with pytest.raises(EnvironmentFailed, match=r"not ready after 1 s: HTTP 200, text/html"):
@@ -238,7 +238,7 @@ async def test_longest_unused_guest_is_leased_first(own_cache: Path) -> None:
 # ---------------------------------------------------------------- what is there
 
 
-async def test_probe_reports_what_answers() -> None:
+async def test_probe_reports_the_state_of_every_address() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         silent = f"http://127.0.0.1:{nobody.getsockname()[1]}"

@@ -94,7 +94,7 @@ async def test_wrong_server_is_identified(
     assert caught.value.fix
 
 
-async def test_nobody_there(tmp_path: Path) -> None:
+async def test_guest_without_a_listener_fails_to_connect(tmp_path: Path) -> None:
     guest = GuestClient("guest", socket=str(tmp_path / "none"))
     with pytest.raises(EnvironmentFailed, match="no answer"):
         await connect(guest)

@@ -178,7 +178,7 @@ async def test_a_call_without_slots_comes_back_as_it_is(setup: Setup, unchanged:
     assert setup.events == []
 
 
-async def test_what_is_not_there_is_not_found(setup: Setup) -> None:
+async def test_missing_control_fails_to_resolve(setup: Setup) -> None:
     with pytest.raises(NotFound, match="Frobnicate"):
         await setup.grounder.resolve(call("the Frobnicate button"), look())
     (event,) = setup.outcome

@@ -168,13 +168,13 @@ def test_a_place_on_the_screen_comes_back_through_every_format(
         "(99999,99999)",
     ],
 )
-def test_nothing_but_one_point_is_read_by_any_format(name: str, text: str) -> None:
+def test_format_refuses_a_reply_without_a_single_point(name: str, text: str) -> None:
     with pytest.raises(NotFound):
         open_format(name).parse(text, Size(1288, 728))
 
 
 @pytest.mark.parametrize("name", OWN_WORDS)
-def test_the_prompt_asks_for_what_the_format_reads(name: str) -> None:
+def test_prompt_requests_the_form_that_the_format_reads(name: str) -> None:
     form = open_format(name)
     shown, (system, _) = form.prepare(Screenshot(Image.new("RGB", (300, 200))), "the OK button")
     (text,) = system.parts

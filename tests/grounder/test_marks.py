@@ -220,7 +220,7 @@ async def test_a_number_is_the_place_where_the_thing_is_clicked() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 3, 999])
-async def test_a_number_that_is_not_listed_is_refused_with_what_there_is(number: int) -> None:
+async def test_unlisted_number_is_refused_with_the_valid_range(number: int) -> None:
     observation = scene(
         element("push button", "a", (0, 0, 30, 30)), element("push button", "b", (100, 200, 40, 20))
     )
@@ -310,7 +310,7 @@ def test_run_by_numbers_of_the_list_succeeds(tmp_path: Path, sees: str) -> None:
     assert again.input == save.input == "pyautogui.click(375, 237)"
 
 
-def test_what_cannot_be_listed_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_unsupported_element_list_is_refused_at_the_start(tmp_path: Path) -> None:
     class Blind(FakeEnvironment):
         capabilities = frozenset({"execute", "throw_away"})
 

@@ -47,7 +47,7 @@ def test_a_kind_and_a_name_mean_the_one_control_that_bears_it(description: str) 
         "",
     ],
 )
-def test_what_says_more_or_less_is_weighed(description: str) -> None:
+def test_description_other_than_a_plain_name_has_no_direct_match(description: str) -> None:
     assert find_plainly_named(description, LOOK) is None
 
 

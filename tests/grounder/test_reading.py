@@ -46,7 +46,7 @@ async def test_a_run_with_a_planner_that_has_eyes_reads_elements_to_ground_alone
     assert [type(action) for action in machine.acted] == [Click]
 
 
-async def test_what_is_looked_for_is_found_where_it_is_now() -> None:
+async def test_control_is_resolved_at_its_current_place() -> None:
     """A model that thinks for long points at a screen that may have changed since."""
     events: list[Event] = []
     async with FakeEnvironment() as machine:

@@ -51,7 +51,7 @@ def find_entries(observation: Observation, words: str) -> list[str]:
         ((("Open", "10482"), ("Paid", "10482")), ("Open", "Paid")),
     ],
 )
-def test_each_of_several_equal_buttons_names_its_row(
+def test_equal_buttons_are_named_by_their_rows(
     rows: tuple[tuple[str, ...], ...], names: tuple[str, ...]
 ) -> None:
     lines = find_entries(a_table(*rows), "button")

@@ -45,7 +45,7 @@ def build(kind: str = "auto", model: str = "offline", own: bool = False) -> Grou
     return build_grounder(settings, chosen, models, lambda event: event, seer=find(model))
 
 
-async def test_a_plain_name_is_found_and_any_other_description_names_what_is_missing() -> None:
+async def test_grounder_without_matcher_resolves_plain_names_only() -> None:
     grounder = build("elements")
     assert isinstance(grounder, NamesGrounder)
     grounded = await grounder.resolve(call('the "Apply" button'), FORM)

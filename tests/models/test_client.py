@@ -99,7 +99,9 @@ async def test_answer_without_text_is_an_empty_reply(kind: FaultKind, finish: st
         (Fault("error_body", status=403), "refused", 403),
     ],
 )
-async def test_each_fault_has_its_kind(fault: Fault, kind: FailureKind, status: int | None) -> None:
+async def test_server_fault_maps_to_a_failure_kind(
+    fault: Fault, kind: FailureKind, status: int | None
+) -> None:
     failure = await _failure(fault)
     assert (failure.kind, failure.status) == (kind, status)
 

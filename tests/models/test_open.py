@@ -59,7 +59,7 @@ async def test_every_role_follows_the_planner() -> None:
     assert {name: totals.calls for name, totals in ledger.roles.items()} == dict.fromkeys(models, 1)
 
 
-async def test_each_role_may_have_its_own_server_and_profile() -> None:
+async def test_role_may_have_its_own_server_and_profile() -> None:
     with FakeServer(["big"]) as big, FakeServer(["small"]) as small:
         settings = _settings(
             planner={"model": "gpt-5", "base_url": big.url},

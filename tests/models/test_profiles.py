@@ -59,7 +59,7 @@ def test_dollars_of_a_call_with_cached_input() -> None:
 
 
 @pytest.mark.parametrize("server", ["ollama", "lm-studio", "vllm", "llama.cpp"])
-def test_profile_of_a_server_keeps_what_the_models_name_says(server: str) -> None:
+def test_server_profile_keeps_traits_derived_from_the_model_name(server: str) -> None:
     small, unknown = find("qwen2.5-coder:1.5b", server), find("mine", server)
     assert (small.small, small.constrains, small.structured) == (True, True, "json_schema")
     assert (unknown.small, unknown.structured) == (False, "json_schema")

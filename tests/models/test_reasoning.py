@@ -29,7 +29,7 @@ def _encode_fields(model: str, **settings: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("profile", BUILT_IN, ids=lambda profile: profile.name)
-def test_nothing_is_sent_unasked(profile: Profile) -> None:
+def test_request_has_no_effort_fields_by_default(profile: Profile) -> None:
     for encoded in (encode, encode_responses):
         body = encoded(ask(), profile, ModelSettings(model="m"))
         assert not _PARAMETERS & body.keys()
@@ -53,7 +53,7 @@ def test_nothing_is_sent_unasked(profile: Profile) -> None:
         ),
     ],
 )
-def test_each_family_has_its_own_fields(
+def test_effort_is_sent_in_the_fields_of_the_model_family(
     model: str, settings: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     check_effort("planner", ModelSettings(model=model, **settings), find(model))
@@ -89,7 +89,7 @@ def test_the_responses_api_has_it_beside_the_summary() -> None:
         ("offline", {"effort": "low"}, "takes no effort", "omit it"),
     ],
 )
-def test_what_a_model_does_not_take_is_refused(
+def test_unsupported_effort_is_refused(
     model: str, settings: dict[str, Any], reason: str, fix: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -122,12 +122,12 @@ def _chunk(**delta: object) -> object:
     "data",
     ["{", [], {"choices": [3]}, {"choices": [{"delta": 3}]}, {"error": {"code": 500}}],
 )
-def test_event_that_is_no_chunk_is_malformed(data: object) -> None:
+def test_stream_event_without_a_chunk_is_malformed(data: object) -> None:
     with pytest.raises(MalformedResponse):
         ChatStream().add(data)
 
 
-def test_text_of_many_events_is_no_longer_than_an_answer() -> None:
+def test_streamed_text_over_the_limit_is_refused() -> None:
     stream, chunk = ChatStream(), _chunk(content="x" * (1 << 20))
     for _ in range(8):
         stream.add(chunk)

@@ -54,7 +54,9 @@ def test_content_in_every_shape(content: object, text: str) -> None:
         ({"prompt_tokens_details": {"cached_tokens": "5"}}, 0),
     ],
 )
-def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
+def test_cached_tokens_are_read_from_known_usage_forms(
+    more: dict[str, object], cached: int
+) -> None:
     body = _body(usage={"prompt_tokens": 7, "completion_tokens": 2, **more})
     assert read_response(body).usage == Usage(7, 2, cached)
 
@@ -69,7 +71,7 @@ def test_what_came_from_the_cache(more: dict[str, object], cached: int) -> None:
         {"prompt_tokens": True, "completion_tokens": 1},
     ],
 )
-def test_usage_that_cannot_be_is_no_usage(usage: object) -> None:
+def test_invalid_usage_is_ignored(usage: object) -> None:
     assert read_response(_body(usage=usage)).usage is None
 
 

@@ -62,7 +62,7 @@ def test_ls_prints_active_ones_newest_first(settings: Settings) -> None:
     assert len(run_json(settings, "ls", "--all")) == 5
 
 
-def test_nothing_learned_yet_says_so_and_makes_nothing(settings: Settings) -> None:
+def test_ls_of_an_empty_store_prints_no_patterns(settings: Settings) -> None:
     result = run(settings, "ls")
     assert result.stdout == ""
     assert "No patterns" in result.stderr
@@ -90,7 +90,7 @@ def test_an_id_that_names_none_or_several_is_refused(
         assert caught.value.fix
 
 
-def test_search_shows_what_a_run_would_use(settings: Settings) -> None:
+def test_search_marks_patterns_that_a_run_would_use(settings: Settings) -> None:
     condition = "Write text in the text editor and save it as a file"
     run(settings, "add", "Press Ctrl+S.", "--domain", "text_editor", "--condition", condition)
     run(settings, "add", "Use two rows.", "--domain", "calc", "--condition", "Sort a long list")
@@ -104,7 +104,7 @@ def test_search_shows_what_a_run_would_use(settings: Settings) -> None:
     assert "No patterns found" in run(settings, "search", text, "--domain", "x").stderr
 
 
-def test_add_supersedes_what_says_the_same(settings: Settings) -> None:
+def test_add_supersedes_a_lesson_with_the_same_meaning(settings: Settings) -> None:
     first = run_json(settings, "add", "Press Ctrl+S and type the path.", "--condition", "Save")
     second = run_json(settings, "add", "Press Ctrl+S, then type the path at once.")
     assert second["superseded"] == [first["id"]]
@@ -125,7 +125,7 @@ def test_add_supersedes_what_says_the_same(settings: Settings) -> None:
         (("x", "--domain", "Calc!"), "domain 'Calc!'"),
     ],
 )
-def test_add_refuses_what_is_no_lesson(
+def test_add_refuses_an_invalid_lesson(
     settings: Settings, arguments: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):

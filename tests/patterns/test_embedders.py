@@ -39,7 +39,7 @@ def test_minilm_gives_the_vectors_of_the_original(minilm: MiniLM) -> None:
     assert np.abs(vectors - expected).max() < 1e-4
 
 
-def test_minilm_does_not_depend_on_what_else_is_in_the_batch(minilm: MiniLM) -> None:
+def test_minilm_vector_is_independent_of_the_batch(minilm: MiniLM) -> None:
     texts = [f"{'word ' * (number % 50)}{number}" for number in range(70)]
     together = minilm.embed(texts)
     for number in (0, 31, 32, 49, 69):

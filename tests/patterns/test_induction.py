@@ -169,7 +169,7 @@ async def test_a_lesson_of_a_model_never_binds() -> None:
     assert (pattern.lesson, pattern.actions) == ("Use the menu.", "Go")
 
 
-async def test_the_request_of_five_hundred_steps_is_bounded_and_says_what_it_leaves_out() -> None:
+async def test_induction_request_of_500_steps_is_bounded_and_marks_gaps() -> None:
     results = {100: "Failed. The menu was grey.", 250: "Unexpected. A question appeared."}
     lines = [
         f"Step {n}: gui_action | Thought: Row {n} comes next, as the list says. | "

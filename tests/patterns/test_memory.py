@@ -84,7 +84,7 @@ async def test_a_lesson_of_one_run_is_advice_for_the_next(tmp_path: Path) -> Non
     assert guidance.advice == advice.text
 
 
-async def test_nothing_known_asks_no_model_and_touches_no_disk(tmp_path: Path) -> None:
+async def test_recall_from_an_empty_store_uses_no_model_and_no_disk(tmp_path: Path) -> None:
     room = Room(tmp_path / "store", ScriptedModel([]))
     advice = await room.memory.recall(TASK)
     assert (advice.text, advice.patterns, advice.sops) == ("", (), ())
@@ -175,7 +175,7 @@ async def test_a_log_that_cannot_be_written_is_not_taken_for_a_failed_recall(
         await room.memory.recall(TASK)
 
 
-async def test_only_what_was_cited_is_counted_and_a_run_without_a_score_wins_nothing(
+async def test_credit_counts_cited_patterns_and_wins_only_with_a_score(
     tmp_path: Path,
 ) -> None:
     room = Room(tmp_path, ScriptedModel([lessons("Press Ctrl+S."), EVERY]))

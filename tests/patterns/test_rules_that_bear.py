@@ -76,7 +76,7 @@ async def _look() -> None:
     _LOOK = await FakeEnvironment().observe()
 
 
-async def test_five_good_lessons_stand_beside_the_rules_of_calc(tmp_path: Path) -> None:
+async def test_advice_holds_five_lessons_beside_the_calc_rules(tmp_path: Path) -> None:
     advice = await memory(tmp_path, []).recall(Task("t", SORT, domain="calc"))
     shown_lessons = [lesson for lesson in LESSONS if lesson in advice.text]
     assert len(shown_lessons) == len(LESSONS), (
@@ -106,7 +106,7 @@ TASKS = (
         (("search box", "Search settings"), "settings page"),
     ],
 )
-async def test_a_rule_enters_once_what_it_speaks_of_is_on_the_screen_and_stays(
+async def test_rule_enters_when_its_subject_is_shown_and_stays(
     tmp_path: Path, element: tuple[str, str], rule: str
 ) -> None:
     events: list[Event] = []

@@ -13,7 +13,7 @@ from hisa.patterns.sops import Sop, load_sops, rules_for
 from hisa.text.prompts import data_folder
 
 
-def test_what_ships_covers_the_usual_domains() -> None:
+def test_shipped_rules_cover_the_usual_domains() -> None:
     sops = load_sops(data_folder("patterns_db"))
     domains = {domain for sop in sops for domain in sop.domains}
     assert {"general", "text_editor", "calc", "writer", "terminal", "browser"} <= domains
@@ -47,7 +47,9 @@ DOMAIN_FORM = "allowed are lower-case letters, digits and _"
         ("a.yaml", "rules: [x]", "1: rules are written in Markdown: NAME.md"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_malformed_rule_file_is_refused_with_file_and_line(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
     file = tmp_path / name
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:

@@ -39,7 +39,7 @@ class TestServer(StoreConformance):
     def opener(self, client: QdrantClient) -> Open:
         return lambda embedder: ServerStore(client, "patterns", embedder=embedder)
 
-    def test_two_collections_stand_side_by_side(self, client: QdrantClient) -> None:
+    def test_collections_on_a_server_are_independent(self, client: QdrantClient) -> None:
         words = WordEmbedder("words", 4)
         first_store = ServerStore(client, "one", embedder=words)
         first_store.put_all([])

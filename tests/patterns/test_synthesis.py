@@ -47,7 +47,7 @@ async def test_rules_alone_ask_nothing() -> None:
     assert advice == CitedAdvice()
 
 
-async def test_an_empty_answer_is_no_advice() -> None:
+async def test_empty_reply_gives_no_advice() -> None:
     assert await ask(ScriptedModel(["\n"])) == CitedAdvice()
 
 
@@ -65,7 +65,7 @@ async def test_five_lines_are_taken_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("bad", ["You should use the menu.", "- No mark.", "- [p7] What?"])
-async def test_lessons_that_no_line_cites_stand_in_their_own_words(bad: str) -> None:
+async def test_advice_without_valid_citations_falls_back_to_lesson_texts(bad: str) -> None:
     advice = await ask(ScriptedModel([bad]))
     assert advice == CitedAdvice("- [p1] Use the menu.\n- [p2] Wait.", HITS)
 

@@ -45,7 +45,7 @@ def fill_store(folder: Path) -> EdgeStore:
     return store
 
 
-def test_everything_comes_back(tmp_path: Path) -> None:
+def test_import_restores_all_exported_patterns(tmp_path: Path) -> None:
     store = fill_store(tmp_path / "one")
     lines = list(export_lines(store))
     other = EdgeStore(tmp_path / "two", WORDS)
@@ -100,7 +100,7 @@ def edit_line(v: int = 1, **fields: object) -> str:
         ("x" * 1_000_001, "1000001 characters; at most 1000000"),
     ],
 )
-def test_one_wrong_line_is_named_and_nothing_is_written(
+def test_import_with_a_wrong_line_names_it_and_writes_nothing(
     tmp_path: Path, bad: str, message: str
 ) -> None:
     store = EdgeStore(tmp_path, WORDS)

@@ -44,7 +44,7 @@ async def default_prompt() -> str:
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: f"{rule.part} {rule.rule}")
-async def test_a_binding_rule_stands_where_the_table_says(rule: Rule) -> None:
+async def test_binding_rule_is_in_the_file_that_the_table_names(rule: Rule) -> None:
     if rule.file == "none":
         assert rule.remark, "a rule that is left out says why"
         return

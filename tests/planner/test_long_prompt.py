@@ -128,7 +128,7 @@ FORMS = (
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_every_form_holds_the_task_the_state_and_who_may_give_orders(form: str) -> None:
+async def test_prompt_form_holds_task_state_and_warning_about_orders(form: str) -> None:
     text = (await request_of(form)).text
     assert TASK.instruction in text
     for part in (VIEW.advice, VIEW.refined, *VIEW.steps, VIEW.notice, "B9: #NAME?"):
@@ -145,7 +145,7 @@ async def test_every_form_holds_the_task_the_state_and_who_may_give_orders(form:
         ("picture", 1, False, ""),
     ],
 )
-async def test_the_prompt_speaks_of_what_is_there_to_see(
+async def test_prompt_mentions_only_the_inputs_that_it_has(
     form: str, pictures: int, numbered: bool, screen: str
 ) -> None:
     request = await request_of(form)

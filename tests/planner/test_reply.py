@@ -96,7 +96,7 @@ MARKS = "control character or a mark that turns the reading order; leave it out"
         ),
     ],
 )
-def test_error_says_what_does_not_fit_and_what_is_allowed(text: str, reason: str) -> None:
+def test_invalid_reply_error_names_the_fault_and_the_allowed_values(text: str, reason: str) -> None:
     with pytest.raises(InvalidReply) as caught:
         parse_reply(text)
     assert str(caught.value) == reason
@@ -132,7 +132,7 @@ def test_broken_replies_never_crash() -> None:
         assert isinstance(call.tool, str)
 
 
-def test_a_number_of_the_list_may_stand_under_a_key_of_its_own() -> None:
+def test_element_number_is_accepted_under_its_own_key() -> None:
     click = "pyautogui.click(X_COORD, Y_COORD)"
     drag = "pyautogui.moveTo(X_COORD, Y_COORD); pyautogui.dragTo(X_COORD_2, Y_COORD_2)"
     fields = {"thought": "t", "tool": "gui_action"}
@@ -179,7 +179,7 @@ DONE = reply()
         f"<tool_call>{DONE}</tool_call>",
     ],
 )
-def test_a_draft_inside_thinking_is_no_reply(text: str) -> None:
+def test_draft_inside_thinking_is_ignored(text: str) -> None:
     assert parse_reply(text).input == "ls"
 
 
@@ -210,6 +210,6 @@ def test_of_several_calls_none_is_chosen(text: str, most: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["<think>hm</think>", "</think>", "<|channel|>final"])
-def test_a_call_may_type_what_looks_like_thinking(text: str) -> None:
+def test_call_input_may_contain_thinking_tags(text: str) -> None:
     assert parse_reply(reply(input=text)).input == text
     assert parse_reply(f"<think>a</think>{reply(input=text)}").input == text

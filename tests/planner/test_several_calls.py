@@ -41,7 +41,7 @@ async def run(
     return inputs, [got for got in server.requests if got.role == "planner"], rejected
 
 
-async def test_only_what_stands_after_the_thinking_is_done(tmp_path: Path) -> None:
+async def test_call_after_the_thinking_is_the_only_call_carried_out(tmp_path: Path) -> None:
     reply = f"<think>{PRESS_DELETE} or rather</think>{PRESS_TAB}"
     inputs, _, rejected = await run(tmp_path, reply, DONE)
     assert ["delete" in line for line in inputs] == [False, False]

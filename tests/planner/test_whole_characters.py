@@ -54,7 +54,7 @@ async def test_a_run_survives_them_wherever_they_stand(
 
 
 @pytest.mark.parametrize("wrong", BROKEN)
-def test_what_would_run_is_refused_and_prose_is_cleaned(wrong: str) -> None:
+def test_broken_character_is_refused_in_input_and_removed_from_prose(wrong: str) -> None:
     call = parse_reply(say("wait", "1", description=f"a{wrong}b", thought=f"c{wrong}d"))
     assert wrong not in call.thought + call.description
     assert call.thought[0] + call.thought[-1] == "cd"

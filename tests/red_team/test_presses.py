@@ -125,7 +125,7 @@ def _click(place: tuple[int, int]) -> str:
     [(case, "never") for case in ("cover", "label", "suggestions", "card", "dialog")]
     + [("cover", "always")],
 )
-async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
+async def test_control_that_appears_during_a_call_is_not_pressed(
     desktop: PersistentDesktop, tmp_path: Path, case: str, policy: str
 ) -> None:
     places = await _places(desktop, case, "I agree", "Coupon", "Continue")
@@ -145,7 +145,7 @@ async def test_what_came_up_between_the_presses_of_a_call_is_not_pressed(
     assert count.get(case, "2 of 3 acts") in line
 
 
-async def test_all_presses_that_meet_their_targets_are_executed(
+async def test_presses_on_unchanged_targets_are_executed(
     desktop: PersistentDesktop, tmp_path: Path
 ) -> None:
     places = await _places(desktop, "plain", "I agree", "Coupon", "Continue")

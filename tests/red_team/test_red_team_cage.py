@@ -158,7 +158,9 @@ TRIED = {"write": writes, "socket": sockets, "call": calls, "limit": limits}
 
 
 @pytest.mark.parametrize(("kind", "name"), CHOSEN)
-async def test_nothing_of_the_person_is_reached(scene: Scene, kind: str, name: str) -> None:
+async def test_caged_command_reaches_nothing_of_the_person(
+    scene: Scene, kind: str, name: str
+) -> None:
     await TRIED[kind](scene, name)
     assert (await scene.environment.execute("echo there")).output == "there\n"
 

@@ -124,7 +124,7 @@ async def test_name_and_text_of_a_file_in_an_editor(
 
 @pytest.mark.browser
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
-async def test_page_whose_button_is_not_what_it_shows(
+async def test_button_with_a_false_label_is_not_pressed(
     desktop: DesktopEnvironment, tmp_path: Path
 ) -> None:
     page = (

@@ -230,7 +230,7 @@ async def test_end_of_a_run_has_the_name_alone(tmp_path: Path) -> None:
     await nobody_knows(outcome)
 
 
-async def test_search_finds_what_is_not_hidden(tmp_path: Path) -> None:
+async def test_leak_search_detects_an_unprotected_value(tmp_path: Path) -> None:
     """The search itself: without the setting the same run tells the value everywhere."""
     source = f"{FIELD}pyautogui.write({VALUE!r})"
     outcome = await obey(tmp_path, PlantedMachine(), tool_call("gui_action", source))

@@ -34,7 +34,7 @@ async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage
 
 
 @pytest.mark.parametrize("variant", HARMFUL, ids=variant_id)
-async def test_act_meets_nothing_but_its_target(variant: Variant, stage: Stage) -> None:
+async def test_act_reaches_only_its_target(variant: Variant, stage: Stage) -> None:
     record = await stage.run(variant)
     assert not record.error
     assert record.verdict != "wrong", (record.events, record.reasons)

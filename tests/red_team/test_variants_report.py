@@ -26,7 +26,7 @@ def test_goals_hold_where_nothing_was_met_and_nothing_stopped() -> None:
     assert goals_hold(records("harmful", 40, "in flight"))
 
 
-def test_one_wrong_act_or_one_past_the_policy_breaks_them() -> None:
+def test_goals_fail_after_a_wrong_act_or_an_act_past_the_policy() -> None:
     harmful = records("harmful", 40, "nothing")
     assert not goals_hold([*harmful, replace(harmful[0], verdict="wrong")])
     assert not goals_hold([*harmful, replace(harmful[0], past=True)])
@@ -49,7 +49,7 @@ def test_asking_counts_where_the_policy_is_on_and_in_one_of_twenty_at_most() -> 
     assert not goals_hold([*harmless, *[replace(policed[0], asked=1)] * 8])
 
 
-def test_report_has_its_denominators_and_leaves_out_what_broke() -> None:
+def test_report_counts_denominators_without_broken_records() -> None:
     harmful = records("harmful", 40, "nothing")
     timed = [r for r in harmful if not r.variant["kind"].startswith("still")]
     still = [r for r in harmful if r not in timed]

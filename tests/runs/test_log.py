@@ -53,7 +53,7 @@ def start(script: str, *args: object) -> subprocess.Popen[str]:
     )
 
 
-def test_a_new_run_says_what_it_is_and_that_it_is_at_work(tmp_path: Path) -> None:
+def test_new_run_records_its_manifest_and_counts_as_running(tmp_path: Path) -> None:
     with RunLog.create(
         tmp_path / "runs", TASK, settings={"run": {"seed": 7}}, models={"planner": "m"}, seed=7
     ) as log:
@@ -98,7 +98,7 @@ async def test_a_picture_is_written_once_under_its_hash(tmp_path: Path) -> None:
 
 
 @pytest.mark.process
-def test_everything_emitted_survives_kill_9_and_the_run_goes_on(tmp_path: Path) -> None:
+def test_emitted_events_survive_kill_9_and_the_run_reopens(tmp_path: Path) -> None:
     child = start(WRITER, tmp_path)
     assert child.stdout is not None
     folder = Path(child.stdout.readline().strip())

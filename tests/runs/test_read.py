@@ -53,7 +53,7 @@ def test_a_finished_run_reads_back_completely(folder: Path) -> None:
     assert (run.skipped, run.torn, run.running) == (0, False, False)
 
 
-def test_steps_hold_what_belongs_to_them(folder: Path) -> None:
+def test_steps_hold_their_own_events(folder: Path) -> None:
     steps = {record.number: record for record in load_run(folder).steps}
     third = steps[3]
     assert third.planned is not None
@@ -107,7 +107,7 @@ def test_a_run_that_goes_on_has_not_ended(tmp_path: Path) -> None:
     assert load_run(log.folder).status == "unfinished"
 
 
-def test_the_score_stands_where_the_end_does_not_repeat_it(tmp_path: Path) -> None:
+def test_score_is_read_from_the_evaluation_if_the_end_lacks_it(tmp_path: Path) -> None:
     with RunLog.create(tmp_path, TASK) as log:
         log.emit(Evaluated(score=0.25))
         log.emit(RunFinished(exit_status="succeeded"))

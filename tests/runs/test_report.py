@@ -33,7 +33,7 @@ def test_the_page_loads_nothing(source: str) -> None:
     assert not re.search(r"@import|url\(|<[^>]* on\w+=", source)
 
 
-def test_the_page_says_what_happened(source: str) -> None:
+def test_report_page_shows_the_events_of_the_run(source: str) -> None:
     shown = words(source)
     for text in (
         TASK.instruction,
@@ -53,7 +53,7 @@ def test_the_page_says_what_happened(source: str) -> None:
         assert text in shown
 
 
-def test_each_picture_travels_once(source: str) -> None:
+def test_report_stores_every_picture_once(source: str) -> None:
     stored = re.findall(r'<image id="(i\d+)"[^>]*href="(data:[^"]+)"', source)
     assert len(stored) == len({data for _, data in stored}) == 7
     used = set(re.findall(r'<use href="#(i\d+)"', source))

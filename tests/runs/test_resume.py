@@ -143,13 +143,13 @@ async def test_a_tool_that_did_something_is_called_again(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["person_ask", "another_servers_tool"])
-async def test_what_did_nothing_on_the_desktop_is_passed_over(tmp_path: Path, name: str) -> None:
+async def test_replay_skips_tools_without_a_desktop_effect(tmp_path: Path, name: str) -> None:
     acts = log_act(tmp_path, name, {"question": "Which?"})
     async with FakeEnvironment() as machine:
         assert await replay(acts, machine, settle=0.0) == 0
 
 
-async def test_what_a_person_did_cannot_be_done_again(tmp_path: Path) -> None:
+async def test_replay_refuses_acts_of_a_person(tmp_path: Path) -> None:
     acts = log_act(tmp_path, "person_hand_over", {"what": "Log in."})
     async with FakeEnvironment() as machine:
         with pytest.raises(EnvironmentFailed, match="person_hand_over cannot be done again"):

@@ -41,7 +41,7 @@ def test_the_summary_fits_the_width_and_has_a_line_a_step(tmp_path: Path) -> Non
     assert any("learned (success) After Ctrl+S" in line for line in lines)
 
 
-def test_one_step_in_full(tmp_path: Path) -> None:
+def test_step_text_shows_the_step_in_full(tmp_path: Path) -> None:
     run = load_run(build(tmp_path))
     text = step_text(run, 3)
     assert "place: cell B5 -> (277, 277) by accessibility 0.93" in text

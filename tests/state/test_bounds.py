@@ -25,12 +25,12 @@ def test_cut_ends_a_sentence() -> None:
     assert estimate_tokens(beginning) > 40
 
 
-def test_a_number_is_no_sentence_end() -> None:
+def test_decimal_point_does_not_end_a_sentence() -> None:
     text = "The price is now 3.5 and " + "rises " * 100
     assert cut_at_sentence(text, 9) == "The price is now…"
 
 
-def test_no_blank_stands_before_the_ellipsis() -> None:
+def test_cut_text_has_no_blank_before_the_ellipsis() -> None:
     text = "first  second  third  fourth  fifth  sixth  seventh"
     for tokens in range(1, estimate_tokens(text)):
         assert " …" not in cut_at_word(text, tokens)

@@ -57,7 +57,7 @@ class Run:
         return [event.verdict for event in self.events if isinstance(event, Abstracted)][-1]
 
 
-async def test_a_clock_that_ticked_while_nothing_was_done_is_no_effect() -> None:
+async def test_idle_clock_tick_does_not_count_as_effect() -> None:
     run = Run()
     observations = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 10)]
     await run.verdict(observations[0], observations[1])
@@ -70,13 +70,13 @@ async def test_a_clock_that_ticked_while_nothing_was_done_is_no_effect() -> None
     assert await run.verdict(observations[7], effect) != "no_change"
 
 
-async def test_a_clock_that_ticks_on_after_the_first_click_is_no_effect() -> None:
+async def test_clock_tick_after_the_first_click_does_not_count_as_effect() -> None:
     run = Run(shown("10:00:03", at=102.2))
     assert await run.verdict(shown("10:00:01"), shown("10:00:02", at=101.0)) == "no_change"
 
 
 @pytest.mark.parametrize("words", ["{}", "{} %", "step {} of 50"])
-async def test_a_bar_that_goes_on_while_nothing_was_done_is_no_effect(words: str) -> None:
+async def test_idle_progress_bar_does_not_count_as_effect(words: str) -> None:
     run = Run()
     observations = [shown(f"10:00:{20 + n}", at=100.0 + n) for n in range(8)]
     observations = [
@@ -103,7 +103,7 @@ async def test_a_text_that_stays_after_the_click_is_an_effect() -> None:
 
 
 @pytest.mark.parametrize("words", ["Closed 03", "10:00:03 late"])
-async def test_other_words_at_the_place_of_a_clock_are_an_effect(words: str) -> None:
+async def test_words_replacing_a_clock_count_as_effect(words: str) -> None:
     run = Run()
     observations = [shown(f"10:00:0{second}", at=100.0 + second) for second in range(1, 8)]
     for number in (0, 2, 4):

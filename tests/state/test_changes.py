@@ -25,12 +25,12 @@ def describe(
     return describe_changes(look(elements=before), look(elements=after), roi)
 
 
-def test_nothing_is_described_where_elements_are_unknown() -> None:
+def test_changes_without_elements_are_not_described() -> None:
     assert describe_changes(look(), look(elements=()), ROI) is None
     assert describe_changes(look(elements=()), look(), ROI) is None
 
 
-def test_nothing_is_gone_from_a_list_that_is_not_complete() -> None:
+def test_incomplete_list_reports_no_element_as_gone() -> None:
     full = look(elements=(SAVE, FAR), title="A")
     partial = replace(look(elements=(FAR,), title="B"), complete=False)
     assert describe_changes(full, partial, ROI) == ("The window in front is now “B”.",)
@@ -75,7 +75,7 @@ def test_changed_text_and_name_and_state(
     assert describe((was,), (now,)) == (sentence,)
 
 
-def test_a_moved_element_is_no_change() -> None:
+def test_moved_element_does_not_count_as_change() -> None:
     moved = element("push button", "Save", BoundingBox(22, 60, 82, 80, "screen"))
     assert describe((SAVE,), (moved,)) == ()
 

@@ -92,7 +92,7 @@ async def test_the_model_reads_which_call_was_held_back_why_and_other_tools(tmp_
     assert not form.acted
 
 
-async def test_what_is_not_done_is_not_looked_for_either(tmp_path: Path) -> None:
+async def test_held_back_act_is_not_grounded(tmp_path: Path) -> None:
     run, _, _ = await run_of(tmp_path, LOST, 2)
     assert [event.type for event in run.events].count("grounding_failed") == 1
 
@@ -121,7 +121,7 @@ def test_a_computer_tool_is_held_back_too(tmp_path: Path) -> None:
     assert held_back(run.events)[0] == 3
 
 
-def test_a_replay_leaves_out_what_was_not_done(tmp_path: Path) -> None:
+def test_replay_skips_held_back_acts(tmp_path: Path) -> None:
     with RunLog.create(tmp_path, TASK) as log:
         for number in (1, 2):
             log.step = number

@@ -65,7 +65,7 @@ def test_the_control_acted_on_comes_first() -> None:
     assert line.startswith("Succeeded. Check box “Total 1” now reads “Total 2”.")
 
 
-def test_all_boxes_that_one_call_ticked_are_named() -> None:
+def test_line_names_every_box_that_a_call_ticked() -> None:
     names = ("tea", "milk", "salt", "rice")
     before = look(elements=tuple(make_control(n, name) for n, name in enumerate(names)))
     after = look(elements=tuple(make_control(n, name, "checked") for n, name in enumerate(names)))

@@ -28,11 +28,11 @@ def test_the_third_time_is_a_loop() -> None:
     assert times(record("b"), a, a, a) == 3
 
 
-def test_what_the_first_try_changed_does_not_count() -> None:
+def test_loop_count_ignores_changes_of_the_first_try() -> None:
     assert times(record("a", MOVED), record("a"), record("a")) == 3
 
 
-def test_a_change_is_no_loop() -> None:
+def test_repeat_with_a_change_does_not_count_as_loop() -> None:
     assert times(record("a"), record("a", MOVED), record("a")) == 0
     assert times(record("a"), record("a"), record("a", MOVED)) == 0
     assert times(record("a"), record("a"), record("b")) == 0
@@ -49,7 +49,7 @@ def test_action_keys_differ_by_action() -> None:
     assert len(keys) == 4
 
 
-def test_a_command_that_prints_something_new_is_no_loop() -> None:
+def test_command_with_new_output_does_not_count_as_loop() -> None:
     call = tool("bash_execution", "date").call
     keys = {step_key([action_key(call, "date")], result=result) for result in ("1", "2", "2")}
     assert len(keys) == 2

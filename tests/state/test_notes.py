@@ -70,7 +70,7 @@ def section(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("sequence", [1, 5])
-async def test_a_note_stands_in_full_in_every_later_prompt(tmp_path: Path, sequence: int) -> None:
+async def test_note_appears_in_full_in_every_later_prompt(tmp_path: Path, sequence: int) -> None:
     model = Checking(notes={2: NOTE}, sequence=sequence > 1)
     events = await run_to_end(tmp_path, model, sequence)
     assert len(model.prompts) == 30
@@ -91,7 +91,7 @@ async def test_a_note_is_replaced_by_its_name_and_dropped_without_a_value(tmp_pa
     assert notes[10] == []
 
 
-async def test_a_note_without_room_is_not_taken_and_the_planner_hears_of_it(
+async def test_note_over_the_limit_is_refused_and_reported_to_the_planner(
     tmp_path: Path,
 ) -> None:
     many = {number: f"pump {number}: " + "as it was before " * 12 for number in range(3, 12)}

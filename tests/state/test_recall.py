@@ -54,7 +54,7 @@ def forgets(request: ModelRequest) -> str:
 
 
 @pytest.mark.parametrize("every", [3, 5, 7, 9])
-async def test_nine_of_ten_values_stand_in_the_state_of_step_100(every: int) -> None:
+async def test_state_of_step_100_holds_nine_of_ten_values(every: int) -> None:
     draw = random.Random(every)
     events: list[Event] = []
     settings = StateSettings(refine_every=every)

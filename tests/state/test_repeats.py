@@ -335,7 +335,7 @@ async def test_a_run_that_goes_on_decides_as_if_never_cut(name: str) -> None:
 
 
 @pytest.mark.parametrize(("roi", "tries"), [(None, [1, 2]), ((0, 0, 9, 9), [])])
-def test_typing_what_stands_there_already_succeeds_and_does_nothing(
+def test_retyped_text_counts_as_a_repeat_only_without_a_change(
     roi: tuple[int, int, int, int] | None, tries: list[int]
 ) -> None:
     source = "pyautogui.click(20, 60); pyautogui.write('Ada')"

@@ -55,7 +55,7 @@ def test_box_equals_numpy(pixels: list[tuple[int, int, int, int]], width: int, h
 
 
 @pytest.mark.parametrize(("delta", "is_seen"), [(2, False), (3, True)])
-def test_a_step_judges_by_what_can_be_seen(delta: int, is_seen: bool) -> None:
+def test_changed_box_ignores_invisible_pixel_differences(delta: int, is_seen: bool) -> None:
     """Chromium paints a part anew with single pixels one step lighter, far from what it changed."""
     field, stray = [(x, 20, 0, 90) for x in range(40, 60)], (250, 150, 1, delta)
     before, alone = edit_picture([], 320, 180), edit_picture([stray], 320, 180)

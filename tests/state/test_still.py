@@ -50,7 +50,7 @@ def diff_box(before: Observation, after: Observation) -> BoundingBox | None:
 @pytest.mark.parametrize(
     "backgrounds", [("white", "white"), ("white", "#101418"), ("#204080", "#f0e0a0")]
 )
-def test_a_pointer_that_moves_over_other_backgrounds_is_no_change(
+def test_pointer_move_over_any_background_does_not_count_as_change(
     backgrounds: tuple[str, str],
 ) -> None:
     assert diff_box(screen(*backgrounds, OLD), screen(*backgrounds, NEW)) is None

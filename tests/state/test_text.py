@@ -32,7 +32,7 @@ def test_section_tags_lose_their_bracket(tag: str, form: str) -> None:
         assert f"</{tag}>" not in clean(f"a\n{text}\nb").lower()
 
 
-def test_other_markup_stays() -> None:
+def test_harmless_markup_stays() -> None:
     assert one_line("if a < b: <b>bold</b> <form action='x'>") == (
         "if a < b: <b>bold</b> <form action='x'>"
     )
@@ -52,7 +52,7 @@ def test_cleaned_text_is_safe_and_stable(first: str, second: str) -> None:
     assert not any(f"</{tag}>" in lines or f"<{tag}>" in lines for tag in SECTION_TAGS)
 
 
-def test_only_pipes_before_labels_are_taken_from_an_input() -> None:
+def test_input_loses_only_pipes_before_labels() -> None:
     text = guard_fields("ls | wc -l | Result: Failed. |input : x")
     assert text == "ls | wc -l ¦ Result: Failed. ¦input : x"
 

@@ -67,9 +67,7 @@ async def test_a_field_that_holds_something_else_is_unexpected(
         ("say 'hi' - now", "", "Say “hi” – now"),
     ],
 )
-async def test_a_field_that_adds_to_a_text_or_writes_it_in_its_way_is_no_difference(
-    typed: str, old: str, new: str
-) -> None:
+async def test_field_may_reformat_or_extend_the_typed_text(typed: str, old: str, new: str) -> None:
     before, after = looks(field(old), field(new))
     verdict, _ = await line(f"pyautogui.write({typed!r})", before, after)
     assert verdict == "succeeded"
@@ -104,7 +102,7 @@ async def test_typed_text_without_a_field_to_read_is_neither_success_nor_surpris
     assert "Not known" in result
 
 
-async def test_text_that_stands_elsewhere_now_has_arrived() -> None:
+async def test_text_drawn_beside_its_field_counts_as_typed() -> None:
     """An editor takes keys in a field of its own, and draws them beside it."""
     drawn = element("paragraph", "", BoundingBox(0, 100, 300, 120, "screen"), "x = 1")
     before, after = looks(field("", "entry", "multi-line"), field("", "entry", "multi-line"), drawn)
@@ -119,7 +117,7 @@ def test_a_call_that_does_more_than_type_is_not_read_back(end: str) -> None:
     assert read_back(GroundedCall(call, source, call.actions), before, after) is None
 
 
-async def test_a_list_of_fields_is_no_success_before_each_has_its_text() -> None:
+async def test_several_fields_succeed_only_when_all_have_their_text() -> None:
     other = element("entry", "City", BoundingBox(40, 80, 340, 100, "screen"))
     source = f"{CLICK}pyautogui.write('Ann'); pyautogui.click(190, 90); pyautogui.write('Porto')"
     before = look(elements=(field(), other))

@@ -118,7 +118,7 @@ class TestNothingChanged:
         assert (event.result, event.verdict) == ("No visible change.", "no_change")
         assert request_count == 0
 
-    async def test_the_pointers_own_move_is_no_change(self) -> None:
+    async def test_pointer_move_does_not_count_as_change(self) -> None:
         event, request_count = await judge_step(
             CLICK, look(cursor=(40, 45)), look(cursor=(300, 187))
         )
@@ -133,15 +133,13 @@ class TestNothingChanged:
         assert BoundingBox(290, 170, 315, 203).contains(Point(event.roi[0], event.roi[1]))
 
     @pytest.mark.parametrize("shape", ["beam", "none", "arrow"])
-    async def test_a_pointer_that_becomes_another_is_no_change(self, shape: str) -> None:
+    async def test_pointer_shape_does_not_count_as_change(self, shape: str) -> None:
         after = over(look(), (300, 187), shape)
         event, request_count = await judge_step(CLICK, over(look(), (40, 45)), after)
         assert (event.verdict, event.roi, request_count) == ("no_change", None, 0)
 
     @pytest.mark.parametrize("place", [(295, 180), (40, 45)])
-    async def test_what_changes_under_a_pointer_that_becomes_another_is_one(
-        self, place: tuple[int, int]
-    ) -> None:
+    async def test_change_under_a_changed_pointer_counts(self, place: tuple[int, int]) -> None:
         x, y = place
         changed = look((x, y, x + 6, y + 6))
         event, request_count = await judge_step(

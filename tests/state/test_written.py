@@ -113,7 +113,7 @@ async def test_failed_and_last_steps_query_no_files(outcome: Outcome) -> None:
         (WrittenPaths(), "Succeeded. It worked."),
     ],
 )
-async def test_a_step_that_changed_the_screen_names_what_it_wrote(
+async def test_step_that_changed_the_screen_names_written_files(
     written: WrittenPaths, result: str
 ) -> None:
     """A dialog that closes does not show whether it saved; most steps write nothing."""

@@ -81,7 +81,7 @@ def leave_forgeries(home: Path) -> None:
         '{command: "cat list.txt", equals: milk}',
     ],
 )
-async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, check: str) -> None:
+async def test_files_left_by_the_agent_cannot_forge_a_check(tmp_path: Path, check: str) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "list.txt").write_text("bread\n")
@@ -100,7 +100,7 @@ async def test_nothing_that_the_agent_leaves_forges_a_check(tmp_path: Path, chec
 
 
 @pytest.mark.parametrize("holds", ["excludes: bread", "contains: milk", "equals: milk"])
-async def test_what_is_too_long_to_be_looked_at_decides_nothing(tmp_path: Path, holds: str) -> None:
+async def test_check_of_too_long_output_scores_zero(tmp_path: Path, holds: str) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "list.txt").write_text("milk" + " " * 1_000_000 + "bread")
@@ -111,7 +111,7 @@ async def test_what_is_too_long_to_be_looked_at_decides_nothing(tmp_path: Path, 
     assert "printed more than 1,000,000 bytes, which are not read" in result.detail
 
 
-async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Path) -> None:
+async def test_check_changed_on_the_machine_gives_no_score(tmp_path: Path) -> None:
     class Changing(Host):
         async def write_file(self, path: str, data: bytes, /) -> None:
             await super().write_file(path, data + b"\ndef half(): return True\n")
@@ -123,7 +123,7 @@ async def test_a_check_that_was_changed_on_the_machine_is_no_score(tmp_path: Pat
 
 
 @pytest.mark.parametrize("function", ["none", "broken", "absent"])
-async def test_a_function_that_fails_is_no_score(tmp_path: Path, function: str) -> None:
+async def test_failing_check_function_gives_no_score(tmp_path: Path, function: str) -> None:
     result = await scoring(tmp_path, function)
     assert (result.state, result.value) == ("score_failed", None)
     assert result.detail.startswith("check 'c.py")
@@ -156,7 +156,7 @@ async def test_a_command_that_fails_says_why(tmp_path: Path) -> None:
     assert "no-such-tool: command not found" in result.detail
 
 
-async def test_a_command_that_does_not_end_is_no_score(
+async def test_endless_check_command_gives_no_score(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hisa_format, "CHECK_SECONDS", 0.2)

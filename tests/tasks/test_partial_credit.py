@@ -60,7 +60,7 @@ WEIGHTS = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infini
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), WEIGHTS, st.booleans()), min_size=1, max_size=12))
-def test_it_is_a_share_and_1_exactly_where_every_check_holds(
+def test_partial_score_is_a_share_and_1_if_every_check_passes(
     rows: list[tuple[float, float, bool]],
 ) -> None:
     checks = [Graded(*row) for row in rows]
@@ -176,6 +176,6 @@ def leave(home: Path, files: dict[str, tuple[str, ...]]) -> None:
 @pytest.mark.parametrize(
     "weight", ["0", "-1", ".nan", ".inf", "yes", "a lot", '"0.5"', "[0.5]", "0x" + "f" * 5000]
 )
-def test_what_is_no_weight_is_refused(tmp_path: Path, weight: str) -> None:
+def test_invalid_weight_is_refused(tmp_path: Path, weight: str) -> None:
     with pytest.raises(UsageError, match=r"check\.0\.weight"):
         task_of(tmp_path, f"command: {HOLDS}, weight: {weight}")

@@ -53,14 +53,14 @@ async def form() -> FakeEnvironment:
         ("{name: Agree, state: checked, absent: true}", 1.0),
     ],
 )
-async def test_all_keys_hold_of_one_element(
+async def test_element_check_applies_all_keys_to_the_same_element(
     tmp_path: Path, form: FakeEnvironment, element: str, value: float
 ) -> None:
     assert (await score_element(tmp_path, element, form)).value == value
 
 
 @pytest.mark.parametrize("element", ["{name: Save}", "{name: Save, absent: true}"])
-async def test_element_missing_from_a_partial_look_is_no_score(
+async def test_element_missing_from_a_partial_look_gives_no_score(
     tmp_path: Path, element: str
 ) -> None:
     """The button is not among the elements that an incomplete look has."""
@@ -75,7 +75,7 @@ async def test_a_look_that_is_complete_later_decides(tmp_path: Path) -> None:
     assert (await score_element(tmp_path, gone, FakeEnvironment(partial=2))).value == 0.0
 
 
-async def test_what_an_incomplete_look_has_is_there(tmp_path: Path) -> None:
+async def test_element_present_in_a_partial_look_scores(tmp_path: Path) -> None:
     assert (
         await score_element(tmp_path, "{name: 'Name:'}", FakeEnvironment(partial=9))
     ).value == 1.0

@@ -115,7 +115,7 @@ async def test_checks(tmp_path: Path, check: str, expected: float, reason: str) 
         ("[]", ()),
     ],
 )
-def test_a_task_names_what_is_brought_home(
+def test_task_names_its_result_files(
     tmp_path: Path, results: str, expected: tuple[str, ...]
 ) -> None:
     path = tmp_path / "t.yaml"
@@ -126,7 +126,7 @@ def test_a_task_names_what_is_brought_home(
 @pytest.mark.parametrize(
     "results", ["list.txt", "[~/a, ../b]", "/", "~", '"/a\\nb"', "{a: 1}", "7"]
 )
-def test_a_result_that_is_no_path_of_the_machine_is_refused(tmp_path: Path, results: str) -> None:
+def test_invalid_result_path_is_refused(tmp_path: Path, results: str) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(f"instruction: x\nresults: {results}\n")
     with pytest.raises(UsageError, match="results"):

@@ -43,7 +43,7 @@ def test_running_out_is_a_refusal() -> None:
 
 
 @pytest.mark.parametrize("body", [[], {}, {"messages": "hi"}, "x"])
-def test_what_is_no_chat_is_refused_and_not_counted(body: object) -> None:
+def test_request_without_messages_is_refused_and_not_counted(body: object) -> None:
     with FakeServer(["one"]) as server:
         assert _post(server.url, body).status_code == 400
         assert (server.left, server.requests) == (1, [])

@@ -78,7 +78,7 @@ async def test_tools_of_another_application_are_not_offered() -> None:
     assert "post_mail" in offer
 
 
-async def test_a_tool_whose_application_is_closed_fails_with_what_is_open() -> None:
+async def test_tool_of_a_closed_application_fails_and_names_open_programs() -> None:
     observation = await looking_at("mousepad")
     call = GroundedCall(ToolCall("", "calc_chart", {"kind": "bar", "cells": "A1"}), {})
     call = replace(call, input=call.call.input)
@@ -90,7 +90,7 @@ async def test_a_tool_whose_application_is_closed_fails_with_what_is_open() -> N
     )
 
 
-def test_a_tool_that_needs_what_the_machine_lacks_is_refused_with_the_reason() -> None:
+def test_tool_without_its_capability_is_refused_with_the_reason() -> None:
     @tool(needs=Needs(frozenset({"execute"})))
     def fetch(name: str) -> str:
         """Fetch it."""
@@ -114,7 +114,7 @@ def build_tools(count: int) -> list[BaseTool]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 40, 300, 3000])
-async def test_all_tools_of_a_prompt_keep_to_the_limit(count: int) -> None:
+async def test_tool_texts_of_a_prompt_stay_within_the_limit(count: int) -> None:
     tools = registry(*CALC.tools(), *build_tools(count))
     offer = tools.offer(task("Sort the sheet."), await looking_at("libreoffice-calc"))
     assert estimate_tokens(f"{tools.describe()}\n{offer}") <= TOOLS_ESTIMATE

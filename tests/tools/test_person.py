@@ -72,7 +72,7 @@ def test_wrong_input_is_refused(arguments: dict[str, object]) -> None:
         tool.arguments(arguments)
 
 
-async def test_default_that_is_no_choice_is_refused_before_the_question() -> None:
+async def test_default_outside_the_choices_is_refused_before_the_question() -> None:
     outcome, events = await ask_tool("x", "person_ask", question="?", choices=["a"], default="b")
     assert "'b' is none of the choices a" in outcome.error
     assert events == []
@@ -133,7 +133,7 @@ def test_a_person_types_a_number_after_a_wrong_word(
     assert "a number from 1 to 2" in shown
 
 
-def test_nobody_answers_in_time(
+def test_question_without_an_answer_in_time_gives_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with at_a_terminal(b"", monkeypatch):

@@ -65,7 +65,7 @@ async def test_commands_report_their_exit_status() -> None:
     assert (bad.ok, bad.error, bad.exit_code) == (False, "bad", 1)
 
 
-async def test_both_ends_of_a_commands_output_remain() -> None:
+async def test_command_output_keeps_its_start_and_end() -> None:
     bench = Bench(bash_execution)
     long = "".join(f"line {number}\n" for number in range(100_000))
     bench.environment = FakeEnvironment(
@@ -86,7 +86,7 @@ async def test_both_ends_of_a_commands_output_remain() -> None:
     assert f"… {500_000 - len(first) - len(last)} characters left out …" in shortened
 
 
-async def test_what_a_plugin_raises_is_a_failed_outcome() -> None:
+async def test_plugin_error_becomes_a_failed_outcome() -> None:
     event = await Bench(broken).run(call("broken", "this"))
     assert (event.ok, event.error) == (False, "RuntimeError: cannot do this")
 

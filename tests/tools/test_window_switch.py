@@ -50,7 +50,7 @@ async def test_the_window_of_an_id_in_the_prompt_comes_to_the_front() -> None:
         assert line.split()[0] in message, "it says which there are"
 
 
-async def test_a_machine_that_cannot_do_it_is_no_success() -> None:
+async def test_machine_that_cannot_switch_windows_fails() -> None:
     form = FakeEnvironment()
     observation = await form.observe()
     two = (*observation.windows, Window("0x2", "Files", "thunar"))
@@ -59,7 +59,7 @@ async def test_a_machine_that_cannot_do_it_is_no_success() -> None:
     assert message.startswith("it did not come to the front")
 
 
-async def test_it_is_offered_while_there_are_several_windows() -> None:
+async def test_window_tool_is_offered_only_with_several_windows() -> None:
     observation = await FakeEnvironment().observe()
     tool = Tool(switch_window)
     assert not in_front([tool], observation)

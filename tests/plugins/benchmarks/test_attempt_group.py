@@ -70,7 +70,7 @@ async def test_a_long_request_is_logged_in_full(tmp_path: Path) -> None:
     assert set(sent_images) == picture_names, "its pictures are those of the runs"
 
 
-async def test_the_judge_follows_the_planner_and_is_named_as_what_it_is(tmp_path: Path) -> None:
+async def test_judge_defaults_to_the_planner_model_and_is_named(tmp_path: Path) -> None:
     group = await judge_attempts(attempts(tmp_path, "succeeded", "infeasible"), load(environ={}))
     assert group.choice.by == "judge"
     assert group.judge == "offline (rules, no LLM)"

@@ -127,7 +127,7 @@ def test_a_broken_machine_is_left_out_and_never_judged(tmp_path: Path) -> None:
     assert (result["chosen"], result["by"]) == (result["attempts"][1]["run"], "alone")
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_attempts(tmp_path: Path) -> None:
     models = Models(["ada", "bob"], takes("ada"))
     with machine(tmp_path, models) as (command, words, _, _):
         process = command.start(*words, "--attempts", "2")
@@ -158,7 +158,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         (["--attempts", "0"], ("--attempts 0", "from 1 to 8")),
     ],
 )
-def test_what_cannot_be_compared_is_refused_before_anything_starts(
+def test_attempts_that_cannot_be_compared_are_refused_at_the_start(
     tmp_path: Path, words: list[str], parts: tuple[str, ...]
 ) -> None:
     command = hisa(tmp_path)

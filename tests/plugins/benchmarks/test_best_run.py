@@ -61,7 +61,7 @@ def text_of(messages: tuple[Message, ...]) -> str:
 # ---------------------------------------------------------------- facts
 
 
-def test_facts_are_what_was_done_and_seen_and_no_thought(tmp_path: Path) -> None:
+def test_run_facts_hold_acts_and_results_without_thoughts(tmp_path: Path) -> None:
     run_facts = facts(tmp_path, TYPED, SAVED)
     assert run_facts.steps == (
         "gui_action | Input: pyautogui.write('Ada') | Result: Succeeded. The text Ada appeared.",
@@ -222,7 +222,7 @@ def parts(message: object) -> str:
     return "\n".join(part.text for part in message.parts if hasattr(part, "text"))  # type: ignore[attr-defined]
 
 
-async def test_the_rules_prefer_a_sound_end_and_say_what_they_are(tmp_path: Path) -> None:
+async def test_rules_prefer_a_sound_end_and_name_themselves(tmp_path: Path) -> None:
     sound = facts(tmp_path, TYPED, SAVED)
     failed = facts(tmp_path, TYPED, FAILED)
     gave_up = facts(tmp_path, TYPED, ending="infeasible")

@@ -14,7 +14,7 @@ def _episode(seed: int, score: float | None) -> Episode:
     return Episode("click-test", seed, score, "succeeded", 2, 900, 100)
 
 
-def test_the_split_is_what_the_rule_and_the_seed_draw() -> None:
+def test_page_split_follows_from_rule_and_seed() -> None:
     working, reported = pages.draw(pages.kinds())
     assert set(working) < set(pages.WORKING)
     assert reported == pages.REPORTED

@@ -189,7 +189,7 @@ FILL = (
 )
 
 
-def test_each_step_of_a_run_is_a_new_chain(tmp_path: Path) -> None:
+def test_step_of_a_run_starts_a_new_chain(tmp_path: Path) -> None:
     form = FakeEnvironment()
     result, log, requests = run(tmp_path, FILL, form)
     assert (result.status, result.steps, form.text) == ("succeeded", 3, "Ada")
@@ -275,7 +275,7 @@ def test_the_offline_model_has_no_computer_tool(tmp_path: Path) -> None:
         )
 
 
-def test_it_sees_the_picture_and_nothing_else(tmp_path: Path) -> None:
+def test_computer_planner_refuses_settings_that_show_elements(tmp_path: Path) -> None:
     tree = {
         "planner": {"sees": "elements", "kind": "computer"},
         "run": {"folder": tmp_path},

@@ -71,7 +71,7 @@ def test_a_batch_is_one_call_and_its_screenshot_is_the_next_look() -> None:
     assert source(*batch) == "pyautogui.click(30, 40)\npyautogui.write('Ada')"
 
 
-def test_a_call_for_a_screenshot_alone_is_no_act() -> None:
+def test_screenshot_call_alone_gives_no_act() -> None:
     assert read_computer_reply(computer_call({"type": "screenshot"})).call is None
 
 
@@ -92,12 +92,12 @@ def test_a_call_for_a_screenshot_alone_is_no_act() -> None:
         ({"type": "type", "text": "a\x1b[2J"}, "U\\+001B"),
     ],
 )
-def test_any_other_action_is_refused_with_what_is_allowed(action: Any, message: str) -> None:
+def test_unsupported_action_is_refused_with_the_allowed_values(action: Any, message: str) -> None:
     with pytest.raises(InvalidReply, match=message):
         read_computer_reply(computer_call(action))
 
 
-def test_a_batch_is_no_longer_than_a_planners_source_may_be() -> None:
+def test_batch_over_the_source_limit_is_refused() -> None:
     with pytest.raises(InvalidReply, match="51 statements in one input; at most 50 are allowed"):
         read_computer_reply(computer_call(*[{"type": "move", **AT}] * 51))
 

@@ -13,7 +13,7 @@ from hisa.testing import FakeEnvironment
 from tests.runs.test_turns import restore_pictures
 
 
-def test_computer_use_is_logged_as_it_is_sent(tmp_path: Path) -> None:
+def test_logged_computer_use_request_equals_the_sent_request(tmp_path: Path) -> None:
     click = computer_call({"type": "click", "button": "left", "x": 400, "y": 300})
     look = computer_call({"type": "screenshot"})
     with ResponsesServer([look, click, function_call("termination", value="done")]) as server:

@@ -61,7 +61,7 @@ ACTED = ActingTime(100.0, 200.0)
     ],
     ids=["while it acted", "set-up", "scoring", "not known", "did not act", "no limit"],
 )
-def test_only_what_was_started_while_the_agent_acted_is_its_doing(
+def test_agent_is_blamed_only_for_programs_started_while_it_acted(
     error: Exception, acted: ActingTime | None, ending: Ending
 ) -> None:
     assert ending_of(error, acted) == ending

@@ -207,7 +207,7 @@ class TestAtMostOnce:
 
 
 class TestLife:
-    async def test_nothing_is_left(self) -> None:
+    async def test_closed_desktop_leaves_nothing_behind(self) -> None:
         async with DesktopEnvironment() as desktop:
             handle = Handle.from_json(desktop.handle)
             inside = _list_descendants(handle.pid)

@@ -38,7 +38,7 @@ def folder() -> PurePosixPath:
 class TestStock(Conformance, CommandConformance, EditorConformance):
     documented = "the private desktop, by stock routes"
 
-    async def test_output_that_is_no_text_is_no_broken_machine(
+    async def test_binary_output_does_not_break_the_machine(
         self, environment: DesktopEnvironment
     ) -> None:
         result = await environment.execute(r"printf 'a\377\376b'; printf '\303\274'")

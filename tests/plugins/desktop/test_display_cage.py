@@ -58,7 +58,9 @@ async def python(environment: Environment, program: str, *words: str) -> Command
     return await environment.execute(["/usr/bin/python3", "-c", textwrap.dedent(program), *words])
 
 
-async def test_nothing_in_the_present_folder_is_written(display: str, project: Path) -> None:
+async def test_caged_command_cannot_write_into_the_current_folder(
+    display: str, project: Path
+) -> None:
     async with on_display(display) as environment:
         for name in OBEYED:
             await environment.execute(f"echo 'command = [\"/bin/evil\"]' > {project / name}")

@@ -64,7 +64,7 @@ async def resolve_description(observation: Observation, description: str) -> Gro
         ("the Submit button", "Submit"),
     ],
 )
-async def test_a_file_input_is_found_by_what_is_drawn_on_it(
+async def test_file_input_is_resolved_by_its_drawn_label(
     desktop: DesktopEnvironment, description: str, name: str
 ) -> None:
     observation = await look_when(desktop, lambda observation: "Submit" in names(observation))

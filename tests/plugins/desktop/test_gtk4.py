@@ -94,7 +94,7 @@ def test_element_scrolled_out_of_its_pane_is_left_out() -> None:
 
 @pytest.mark.desktop
 @pytest.mark.skipif(find_tree(recipe("osworld")) is None, reason=f"not built: {BUILD}")
-async def test_gnome_settings_tell_what_shows_where_it_shows() -> None:
+async def test_gnome_settings_report_visible_elements_at_their_places() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         await desktop.execute("gnome-control-center >/dev/null 2>&1 &")
         look = await until(desktop, "push button", "Search")

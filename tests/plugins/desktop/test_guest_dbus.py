@@ -153,7 +153,7 @@ def test_a_bus_that_only_sends_signals_does_not_answer(address: str) -> None:
     other.close()
 
 
-def test_many_answers_stand_where_their_calls_stood(bus: Bus) -> None:
+def test_dbus_replies_keep_the_order_of_their_calls(bus: Bus) -> None:
     names = [BUS, "no.such.name", BUS] * 700
     calls = [Call(BUS, PATH, BUS, "GetNameOwner", arguments("s", name)) for name in names]
     limit = Limit(60.0)

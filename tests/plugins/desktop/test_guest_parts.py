@@ -84,7 +84,7 @@ def _part(role: str, box: BoundingBox, *children: Node) -> Node:
     )
 
 
-def test_only_parts_that_leave_their_holder_are_moved() -> None:
+def test_parts_outside_their_parent_are_moved_into_place() -> None:
     """LibreOffice tells its own parts without the menu bar above, the toolkit's as they are."""
     name_box = _part("text", (4, 126, 130, 160))
     field = _part("panel", (4, 101, 166, 135), _part("panel", (4, 126, 166, 160), name_box))

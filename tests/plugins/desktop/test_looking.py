@@ -153,7 +153,7 @@ async def test_reused_cell_is_as_new_as_the_screen(calc: DesktopEnvironment) -> 
 
 
 @needs_calc
-async def test_an_application_that_hangs_is_no_empty_screen(calc: DesktopEnvironment) -> None:
+async def test_hanging_application_gives_an_incomplete_look(calc: DesktopEnvironment) -> None:
     full_look = await calc.observe(elements=True)
     assert full_look.complete
     handle = Handle.from_json(calc.handle)
@@ -565,7 +565,7 @@ async def test_a_program_of_qt_is_read_and_outlives_it(desktop: DesktopEnvironme
     assert (await desktop.execute("pgrep -x featherpad")).exit_code == 0
 
 
-async def test_a_pointer_that_becomes_another_over_a_field_is_no_change() -> None:
+async def test_pointer_shape_over_a_field_does_not_count_as_change() -> None:
     size = Size(1920, 1080)
     async with DesktopEnvironment(size) as desktop:
         await desktop.act([Move(Point(size.width - 5, size.height - 5, "screen"))])

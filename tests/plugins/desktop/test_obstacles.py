@@ -119,7 +119,7 @@ def test_the_reason_is_read_from_the_kernel(
     assert refusal.fix
 
 
-def test_a_stub_for_a_snap_is_no_program(tmp_path: Path) -> None:
+def test_snap_stub_does_not_count_as_a_program(tmp_path: Path) -> None:
     assert is_snap(str(program(tmp_path, "chromium-browser", STUB)))
     assert is_snap("/snap/bin/chromium")
     wrapper = '#!/bin/sh\nexec /usr/lib/chromium/chromium "$@"\n'

@@ -28,7 +28,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.desktop
-async def test_a_desktop_starts_and_its_user_reads_what_is_in_it(umask: int) -> None:
+async def test_desktop_starts_and_its_files_are_readable_under_any_umask(umask: int) -> None:
     async with DesktopEnvironment() as desktop:
         result = await desktop.execute(
             "cat /etc/hosts && ls /run/hisa/guest && touch made && umask"

@@ -89,7 +89,7 @@ async def test_forgotten_look_allows_no_action() -> None:
             )
 
 
-async def test_hit_test_finds_what_is_at_a_point_and_the_focus() -> None:
+async def test_hit_test_returns_the_control_at_a_point_and_the_focus() -> None:
     if shutil.which("mousepad") is None:
         pytest.skip("needs mousepad")
     async with DesktopEnvironment() as desktop:

@@ -80,7 +80,7 @@ def test_their_own_classes_take_them(run: Run, tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr[-2000:]
 
 
-def test_a_turn_without_tokens_is_no_sample_of_rl(
+def test_turn_without_tokens_is_refused_as_rl_sample(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     all_turns = [turn.model_copy(update={"tokens": None}) for turn in turns(run)]

@@ -130,7 +130,9 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_what_deletes_is_refused_however_it_is_met(way: str, tmp_path: Path) -> None:
+async def test_click_on_delete_is_refused_however_its_place_is_given(
+    way: str, tmp_path: Path
+) -> None:
     reply, own = WAYS[way]
     others = [element for element in (NAME, DELETE) if element.box != own.box]
     machine = Screen(thing("push button", "Rename", (300, Y)), *others, own)
@@ -217,7 +219,7 @@ ENTRY = thing("entry", "Why", (640, 350), "focused", "single-line", window="Ques
     ],
     ids=["enter", "space", "pixels", "letter", "default button", "tab and space"],
 )
-async def test_a_plain_yes_means_what_its_dialog_says(
+async def test_dialog_confirmation_is_judged_by_the_dialog_text(
     source: str, things: tuple[Element, ...], tmp_path: Path
 ) -> None:
     machine = Screen(DELETE, *things, title="Question")
@@ -294,7 +296,7 @@ async def test_partial_elements_are_read_again_and_then_need_approval(
     assert machine.acted == []
 
 
-async def test_each_action_of_a_sequence_is_judged_on_a_look_of_its_own(tmp_path: Path) -> None:
+async def test_action_of_a_sequence_is_judged_on_a_fresh_look(tmp_path: Path) -> None:
     class Opening(Screen):
         async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
             observation = await super().observe(elements=elements, settle=settle)

@@ -81,7 +81,7 @@ HARMLESS = [
 ]  # fmt: skip
 
 
-def test_each_program_has_one_table_of_arguments() -> None:
+def test_program_appears_in_a_single_argument_table() -> None:
     text = Path("hisa/plugins/guard/policy/programs.toml").read_text("utf-8")
     names = [name for table in tomllib.loads(text)["arguments"] for name in table["of"].split()]
     assert len(names) == len(set(names))
@@ -108,7 +108,7 @@ def test_changes_security(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", UNREAD)
-def test_what_could_do_anything_is_not_read(line: str) -> None:
+def test_unreadable_command_needs_approval(line: str) -> None:
     assert effects(bash(line)) & {"unread", "security"}
     assert verdict(line, guarded=True) == "ask"
 

@@ -76,13 +76,13 @@ async def test_a_refusal_says_so_in_the_persons_words(tmp_path: Path) -> None:
     assert read_confirmations(run) == [False, True]
 
 
-async def test_a_person_who_stops_ends_the_run(tmp_path: Path) -> None:
+async def test_stop_answer_ends_the_run(tmp_path: Path) -> None:
     run = await start_run(tmp_path, OwnMachine(), ask=answers("stop"), **ALWAYS)
     with pytest.raises(asyncio.CancelledError):
         await run.call("bash_execution", "ls")
 
 
-async def test_what_is_allowed_for_the_run_is_one_kind_alone(tmp_path: Path) -> None:
+async def test_approval_for_the_run_covers_a_single_kind_of_act(tmp_path: Path) -> None:
     person = answers("kind", "refuse")
     run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     for _ in range(3):
@@ -91,7 +91,7 @@ async def test_what_is_allowed_for_the_run_is_one_kind_alone(tmp_path: Path) -> 
     assert [question.action for question in person.questions] == ["commands", "acts"]
 
 
-async def test_each_press_needs_approval_and_another_try_does_not(tmp_path: Path) -> None:
+async def test_press_needs_approval_and_its_retry_does_not(tmp_path: Path) -> None:
     person = answers("once", "refuse")
     run = await start_run(tmp_path, OwnMachine(), ask=person, **ALWAYS)
     await run.call("gui_action", "pyautogui.click(5, 6); pyautogui.click(50, 60)")

@@ -86,7 +86,7 @@ def test_the_first_rule_that_applies(
         "hash -p rm ls; ls",
     ],
 )
-def test_nothing_else_is_allowed_by_a_pattern_for_ls(line: str) -> None:
+def test_pattern_for_ls_allows_no_other_command(line: str) -> None:
     assert verdict(line, LS, {"then": "deny"}) == "deny"
     assert verdict("ls", LS, {"then": "deny"}) == "allow"
 
@@ -157,7 +157,7 @@ def test_applications() -> None:
     assert decide(facts(click, look(known=False)), *mine).verdict == "deny"
 
 
-def test_whoever_says_always_allows_that_rule_with_that_tool() -> None:
+def test_always_answer_covers_the_same_rule_with_the_same_tool() -> None:
     first = decide(facts(bash("rm x")), guarded=True).reasons
     other = decide(facts(bash("rm y")), guarded=True).reasons
     assert {reason.kind for reason in first} == {reason.kind for reason in other}

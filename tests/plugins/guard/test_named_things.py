@@ -104,7 +104,7 @@ def test_allowed_sites(text: str) -> None:
         "blob:https://evil.example/good.example",
     ],
 )
-def test_other_sites(text: str) -> None:
+def test_disguised_address_is_not_taken_for_an_allowed_site(text: str) -> None:
     url = read_url(text)
     assert url is not None
     assert not is_site(url, ["good.example", "*.sub.example"])

@@ -88,7 +88,7 @@ DELETE = thing("push button", "Delete user", (135, 497))
 NAME = thing("entry", "Name", (135, 300), "editable", "single-line")
 
 
-async def test_each_press_of_a_call_is_decided_by_itself(tmp_path: Path) -> None:
+async def test_press_of_a_call_is_decided_separately(tmp_path: Path) -> None:
     run = await start_run(tmp_path, Screen(NAME, DELETE), run=NEVER, policy={"defaults": "always"})
     source = "pyautogui.click(135, 300); pyautogui.click(135, 497)"
     (refusal,) = await run.call("gui_action", source)

@@ -92,7 +92,7 @@ def acts(run: Run) -> list[Acted]:
     return [event for event in run.events if isinstance(event, Acted)]
 
 
-async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
+async def test_command_needing_approval_is_refused_without_a_person(tmp_path: Path) -> None:
     machine = OwnMachine()
     run = await run_agent(settings(tmp_path), [bash("rm a.txt"), bash("ls"), finish()], machine)
     assert "rm a.txt" not in machine.ran
@@ -107,7 +107,7 @@ async def test_nobody_to_ask_means_no(tmp_path: Path) -> None:
     assert run.status == "succeeded"
 
 
-async def test_one_act_needs_one_answer(tmp_path: Path) -> None:
+async def test_act_needs_a_single_answer(tmp_path: Path) -> None:
     """Also where `run.confirm` asks about each command."""
     person = Person(Answer("once"), Answer("once"))
     machine = OwnMachine()
@@ -205,7 +205,7 @@ async def test_a_dry_run_does_nothing_and_says_what(tmp_path: Path) -> None:
     assert "would end the run" in ended.message
 
 
-async def test_what_was_decided_is_shown(tmp_path: Path) -> None:
+async def test_policy_decision_is_shown_in_text_and_report(tmp_path: Path) -> None:
     run = await run_agent(
         settings(tmp_path), [bash("rm a.txt"), bash("ls"), finish()], OwnMachine()
     )

@@ -39,7 +39,7 @@ CLICK = "pyautogui.click(150, 120)"
         ("Unlock", "security"),
     ],
 )
-def test_a_label_says_what_a_click_does(label: str, expected: str) -> None:
+def test_click_effect_is_read_from_the_label(label: str, expected: str) -> None:
     assert expected in effects(gui(CLICK, label=label))
     assert expected in effects(gui(CLICK), look(elements=(button(label),)))
     assert expected in effects(gui(CLICK, description=f'the button "{label}"'))
@@ -61,12 +61,12 @@ def test_a_label_says_what_a_click_does(label: str, expected: str) -> None:
         "How to delete a file and why you would never want to do that, in ten steps",
     ],
 )
-def test_other_labels_say_nothing(label: str) -> None:
+def test_harmless_label_has_no_effect(label: str) -> None:
     assert not effects(gui(CLICK, label=label))
 
 
 @pytest.mark.parametrize("title", ["Delete file?", "Empty Trash", "Delete \u201ca - b.txt\u201d?"])
-def test_a_dialogs_title_says_what_yes_means(title: str) -> None:
+def test_yes_button_takes_its_effect_from_the_dialog_title(title: str) -> None:
     dialog = look("thunar", title)
     assert effects(gui("pyautogui.press('enter')"), dialog) == {"delete"}
     assert effects(gui("pyautogui.write('\\n')"), dialog) == {"delete"}

@@ -105,7 +105,7 @@ def build_observation() -> dict[str, Any]:
     }
 
 
-def test_a_look_holds_what_is_on_the_screen() -> None:
+def test_look_holds_windows_and_elements_of_the_page() -> None:
     observation = read_look(build_observation(), elements=True, image_limit=Size(100, 100))
     assert (observation.screen, observation.image) == (Size(200, 100), Size(100, 50))
     assert [(window.title, window.active) for window in observation.windows] == [
@@ -124,7 +124,7 @@ def test_a_look_holds_what_is_on_the_screen() -> None:
     )
 
 
-def test_a_task_is_named_with_what_it_takes() -> None:
+def test_task_name_carries_its_options() -> None:
     task = gym_task("browsergym:openended?start_url=http://127.0.0.1:1/a%26b&goal=Send+it", seed=3)
     (step,) = task.setup
     assert step["parameters"] == {
@@ -279,7 +279,7 @@ async def test_a_suite_is_listed_picked_from_and_opened() -> None:
         ("browsergym:../x", "give SUITE.NAME"),
     ],
 )
-def test_a_name_that_is_no_suite_is_refused(name: str, why: str) -> None:
+def test_invalid_suite_name_is_refused(name: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         open_suite(name)
 

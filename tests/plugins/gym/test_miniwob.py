@@ -62,7 +62,7 @@ def tell(client: httpx.Client, event: str, **body: Any) -> Any:
 
 
 @needs_pages
-def test_all_registered_tasks_are_there_and_each_has_its_page() -> None:
+def test_registered_tasks_are_complete_and_have_their_pages() -> None:
     names = pages.tasks()
     assert len(names) == 128
     assert [name for name in names if "." in name] == [
@@ -96,9 +96,7 @@ def test_without_the_package_the_command_that_brings_it_is_named(
     assert refused.value.fix == "hisa install miniwob"
 
 
-def test_only_the_first_ending_of_the_first_load_counts(
-    client: httpx.Client, tmp_path: Path
-) -> None:
+def test_episode_counts_only_its_first_ending(client: httpx.Client, tmp_path: Path) -> None:
     assert client.get("/core/core.js").text == "var core;begin()"
     page = client.get("/miniwob/a.html")
     assert (page.text, page.headers["Content-Type"]) == ("<p>ö</p>", "text/html; charset=utf-8")

@@ -150,7 +150,7 @@ async def test_a_closed_browser_is_0(desktop: DesktopEnvironment) -> None:
         ("-P {pid}", "exit", "browser crashed with -9"),
     ],
 )
-async def test_a_page_or_browser_that_crashes_is_no_score(
+async def test_crashed_page_or_browser_gives_no_score(
     desktop: DesktopEnvironment, killed: str, sign: str, reason: str
 ) -> None:
     task = await begin(desktop, "click-test")

@@ -38,7 +38,7 @@ def page(name: str) -> Task:
     return Task(id=name, instruction="x", domain="browser", setup=(step,), check=check)
 
 
-async def test_without_its_font_a_page_has_no_score_and_says_what_to_install() -> None:
+async def test_page_without_its_font_is_not_scored_and_names_the_package() -> None:
     machine, task = Fonts("DejaVu Sans"), page("daily-calendar")
     with pytest.raises(EnvironmentFailed, match=r"as wide as Arial.*'DejaVu Sans'") as caught:
         await TaskScorer().prepare(task, machine)

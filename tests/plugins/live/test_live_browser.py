@@ -96,7 +96,7 @@ def test_a_run_is_stopped(live_world: World) -> None:
     page.inert()
 
 
-def test_the_server_itself_says_nothing_of_it(live_world: World) -> None:
+def test_server_output_does_not_contain_the_password(live_world: World) -> None:
     live_world.served.process.send_signal(signal.SIGINT)
     out, err = live_world.served.process.communicate(timeout=60)
     assert live_world.served.process.returncode == 0

@@ -58,7 +58,7 @@ def test_a_run_at_work_is_shown_with_its_newest_picture(client: TestClient, log:
 
 
 @pytest.mark.parametrize("kind", ["path", "link"])
-def test_what_is_no_picture_of_the_run_is_not_shown(
+def test_picture_outside_the_run_folder_is_not_served(
     client: TestClient, log: RunLog, kind: str, tmp_path: Path
 ) -> None:
     sha = look(log, 7)

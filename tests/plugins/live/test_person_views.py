@@ -32,7 +32,7 @@ def call(run: Run, *args: str) -> str:
     return result.output
 
 
-def test_a_step_has_what_a_person_did_before_its_act(run: Run) -> None:
+def test_step_lists_acts_of_a_person_before_its_own(run: Run) -> None:
     assert [[event.did for event in record.person] for record in run.steps] == [
         [],
         ["took_over", "acted", "gave_back"],

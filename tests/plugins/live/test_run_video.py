@@ -66,7 +66,7 @@ def test_a_gif_has_every_step_before_and_after_its_act(run: Run, tmp_path: Path)
     assert "left out: 0 missing pictures, 0 steps" in messages[-1]
 
 
-def test_clicks_and_what_changed_are_marked(run: Run, tmp_path: Path) -> None:
+def test_video_marks_clicks_and_changed_areas(run: Run, tmp_path: Path) -> None:
     frames, _, _ = film(run, tmp_path / "run.gif")
     (record, *_), before, after = run.steps, frames[1], frames[2]
     assert record.before is not None

@@ -76,7 +76,7 @@ def pause_and_go_on(served: Served, name: str) -> None:
     assert served.post(f"/runs/{name}/stop")["ok"]
 
 
-async def test_one_viewer_holds_the_machine_and_others_do_nothing(tmp_path: Path) -> None:
+async def test_machine_obeys_only_its_current_viewer(tmp_path: Path) -> None:
     async with watch_run(tmp_path, go_on) as run:
         name = await run_id(run)
         with serving(tmp_path) as served:
@@ -112,7 +112,7 @@ def two_viewers(served: Served, name: str, run: WatchedRun) -> str:
     return str(last["line"])
 
 
-async def test_who_goes_away_gives_the_machine_back(tmp_path: Path) -> None:
+async def test_disconnected_viewer_gives_the_machine_back(tmp_path: Path) -> None:
     async with watch_run(tmp_path, go_on) as run:
         name = await run_id(run)
         with serving(tmp_path) as served:

@@ -40,7 +40,9 @@ def ask(served: Served, path: str, method: str = "GET", **headers: str) -> tuple
     return reply
 
 
-def test_nothing_but_the_page_is_had_without_the_token(page: tuple[Served, Path, str]) -> None:
+def test_request_without_the_token_gets_nothing_but_the_page(
+    page: tuple[Served, Path, str],
+) -> None:
     served, _, run = page
     paths = [
         "/api/runs",

@@ -50,7 +50,7 @@ async def test_a_run_is_paused_and_goes_on(tmp_path: Path) -> None:
     assert run.did() == ["paused", "resumed"]
 
 
-async def test_what_a_person_did_stands_in_the_next_prompt(tmp_path: Path) -> None:
+async def test_next_prompt_reports_acts_of_the_person(tmp_path: Path) -> None:
     def plan(request: ReceivedRequest, count: int) -> str:
         return DONE if "Grace" in request.text.partition("a person had")[2] else WAIT
 

@@ -82,7 +82,7 @@ async def test_a_pause_holds_the_agent_at_its_next_safe_point(moment: Moment) ->
 
 
 @pytest.mark.parametrize("moment", SAFE[:3])
-async def test_nothing_is_done_that_was_decided_before_a_person_had_the_machine(
+async def test_plan_from_before_a_take_over_is_refused(
     moment: Moment,
 ) -> None:
     run = await start_run()
@@ -99,7 +99,7 @@ async def test_nothing_is_done_that_was_decided_before_a_person_had_the_machine(
     assert run.step.before is run.gate.returned
 
 
-async def test_a_person_at_work_while_a_question_waits_ends_what_was_decided() -> None:
+async def test_take_over_during_a_question_cancels_the_plan() -> None:
     run = await start_run()
     await run.come_to("before_plan")
     await run.come_to("after_plan")
@@ -110,7 +110,7 @@ async def test_a_person_at_work_while_a_question_waits_ends_what_was_decided() -
         await run.come_to("before_action")
 
 
-async def test_who_joins_while_another_hook_waits_is_heard_at_that_moment() -> None:
+async def test_hook_added_while_another_waits_takes_effect_at_once() -> None:
     gate = Gate()
 
     class Asking(Hook):
@@ -163,7 +163,7 @@ async def test_the_next_step_looks_anew_once_a_person_had_the_machine() -> None:
     assert run.step.before is before, "the step is judged already"
 
 
-async def test_resumed_run_shows_what_persons_did_before() -> None:
+async def test_resumed_run_shows_earlier_acts_of_persons() -> None:
     run = await start_run()
     run.gate.lines[:] = [(0, "at first"), (1, "long ago"), (3, "lately"), (9, "last")]
     run.hooks.add(TakeOver(run.gate))  # as in a run that is resumed
@@ -194,7 +194,7 @@ async def test_a_connection_that_is_gone_before_the_agent_is_parked_holds_nothin
     await run.come_to("before_plan")
 
 
-async def test_who_waits_for_a_run_that_ends_is_refused() -> None:
+async def test_viewer_waiting_for_an_ended_run_is_refused() -> None:
     run = await start_run()
     taking = asyncio.ensure_future(run.gate.take("Ruth", "one"))
     await settle()

@@ -72,7 +72,7 @@ def read_words(folder: Path) -> Iterator[str]:
         ("terminal", "", "typed 14 characters"),
     ],
 )
-async def test_a_typed_password_stands_nowhere(
+async def test_typed_password_is_not_recorded(
     role: str, label: str, shown: str, tmp_path: Path
 ) -> None:
     def plan(request: ReceivedRequest, count: int) -> str:
@@ -159,9 +159,7 @@ async def test_a_named_secret_is_put_in_next_to_the_machine(
         ("push button", "OK", "unknown"),
     ],
 )
-def test_what_has_the_focus_says_who_may_read_what_is_typed(
-    role: str, name: str, kind: str
-) -> None:
+def test_focused_control_decides_the_secrecy_of_typed_text(role: str, name: str, kind: str) -> None:
     box = BoundingBox(0, 0, 10, 10, "screen")
     element = Element(role, name, box, states=frozenset({"focused"}))
     picture = Screenshot.from_rgb(Size(1, 1), bytes(3))
@@ -184,7 +182,7 @@ class Shell(Login):
         return replace(observation, elements=shown_elements)
 
 
-async def test_what_a_terminal_shows_is_no_secret(tmp_path: Path) -> None:
+async def test_text_shown_by_a_terminal_is_recorded(tmp_path: Path) -> None:
     form = Shell("terminal")
     async with watch_run(tmp_path, lambda request, count: LOOK, form=form) as run:
         client = await run.client()
@@ -208,7 +206,7 @@ class Sealed(Login):
         super().__setattr__(name, value)
 
 
-async def test_what_could_not_be_hidden_is_not_typed(tmp_path: Path) -> None:
+async def test_password_that_cannot_be_hidden_is_not_typed(tmp_path: Path) -> None:
     form = Sealed()
     async with watch_run(tmp_path, lambda request, count: LOOK, form=form) as run:
         client = await run.client()

@@ -41,7 +41,7 @@ built = pytest.mark.skipif(find_tree(recipe("osworld")) is None, reason=f"not bu
 
 
 class TestRecipe:
-    def test_version_changes_with_what_goes_in(self) -> None:
+    def test_recipe_version_changes_with_its_inputs(self) -> None:
         versions = {recipe(profile).version for profile in PROFILES}
         assert len(versions) == len(PROFILES)
         plain = recipe("minimal")
@@ -228,7 +228,7 @@ LOOK = "cat /etc/mark; ls /usr/bin; cat /etc/passwd; echo changed >/etc/mark; ca
 
 @pytest.mark.desktop
 @pytest.mark.skipif(namespaces.available_isolation() not in ("root", "user"), reason="bubblewrap")
-def test_a_tree_stands_in_for_the_hosts_system_and_is_not_changed(
+def test_profile_tree_replaces_the_host_system_and_stays_unchanged(
     small: Path, tmp_path: Path
 ) -> None:
     isolation = namespaces.available_isolation()
@@ -345,7 +345,7 @@ async def test_conda_makes_activates_and_removes_real_environments() -> None:
 
 @pytest.mark.desktop
 @built
-async def test_a_fresh_start_forgets_what_was_written_over_the_tree() -> None:
+async def test_reset_discards_files_written_over_the_tree() -> None:
     async with DesktopEnvironment(profile="osworld") as desktop:
         await desktop.execute("echo mine >~/note; touch /var/tmp/left")
         await desktop.reset()

@@ -111,7 +111,9 @@ async def find(description: str, observation: Observation) -> Place:
 
 
 @pytest.mark.parametrize(("description", "screen", "box"), ROWS, ids=[row[0] for row in ROWS])
-async def test_what_models_wrote_is_found(description: str, screen: Observation, box: Box) -> None:
+async def test_model_description_resolves_to_its_element(
+    description: str, screen: Observation, box: Box
+) -> None:
     left, top, width, height = box
     place = await find(description, screen)
     assert BoundingBox(left, top, left + width, top + height).contains(place.point), place
@@ -128,7 +130,7 @@ async def test_what_models_wrote_is_found(description: str, screen: Observation,
         ("day '32' in the December 2016 calendar", CALENDAR),
     ],
 )
-async def test_what_is_not_there_is_refused_with_the_closest(
+async def test_description_of_a_missing_element_is_refused_with_candidates(
     description: str, screen: Observation
 ) -> None:
     with pytest.raises(NotFound) as refused:

@@ -45,7 +45,7 @@ def test_unlisted_place_is_believed_when_pointed_at_twice() -> None:
     assert belief.chance_at(belief.best_point) >= MIN_CHANCE
 
 
-def test_what_a_dialog_keeps_from_being_used_is_never_believed() -> None:
+def test_control_behind_a_modal_dialog_is_never_believed() -> None:
     belief = Belief(rating(0.3, 0.0, blocked=1))
     for _ in range(5):
         belief.hear_point(PLACES[1])
@@ -72,7 +72,7 @@ def test_chances_stay_chances(chances: list[float], heard: list[int | tuple[int]
 
 
 @pytest.mark.parametrize("size", [1, 2, 22])
-def test_things_whose_clicks_meet_each_other_share_what_a_pick_says(size: int) -> None:
+def test_overlapping_elements_share_the_belief_of_a_pick(size: int) -> None:
     """Pages nest parts without words, a pixel apart; a click on one of them is one on all."""
     things = []
     for number in range(10):

@@ -49,7 +49,9 @@ async def find_click(description: str, observation: Observation) -> tuple[int, i
         ("the Sort button", (130, 165)),
     ],
 )
-async def test_what_a_bubble_shows_is_clicked(description: str, place: tuple[int, int]) -> None:
+async def test_control_in_a_browser_bubble_is_clicked(
+    description: str, place: tuple[int, int]
+) -> None:
     assert await find_click(description, a_bubble()) == place
 
 

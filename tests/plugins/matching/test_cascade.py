@@ -243,7 +243,7 @@ def test_part_is_inside_the_picture_and_its_points_convert_back(
         ("gpt-5", "gpt-5", "cascade"),  # somebody asked for it
     ],
 )
-def test_the_default_is_what_the_model_can_do(
+def test_default_grounder_follows_the_ability_of_the_model(
     grounder: str | None, planner: str, kind: str
 ) -> None:
     own = {"grounder": {"model": grounder}} if grounder else {}

@@ -35,7 +35,7 @@ async def find_click(description: str, observation: Observation) -> tuple[int, i
 @pytest.mark.parametrize(
     "description", ["'Mark as sent' in the open context menu", "the 'Mark as sent' option"]
 )
-async def test_what_alone_shows_the_quoted_words_is_clicked(description: str) -> None:
+async def test_quoted_words_resolve_to_their_only_element(description: str) -> None:
     assert await find_click(description, a_menu()) == (844, 353)
 
 
@@ -59,6 +59,6 @@ def named_fields() -> Observation:
     )
 
 
-async def test_a_field_as_narrow_as_a_caret_is_clicked_in_the_middle_of_what_holds_it() -> None:
+async def test_caret_wide_field_is_clicked_in_the_middle_of_its_container() -> None:
     assert await find_click("the Country drop-down", named_fields()) == (250, 219)
     assert await find_click("the City field", named_fields()) == (250, 299)

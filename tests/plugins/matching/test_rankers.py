@@ -151,7 +151,7 @@ def test_a_packages_reader_of_text_goes_before_hisas_own(
     (line,) = ocr.read_text(FORM.screenshot, part, least=0.0)
     assert (line.text, line.box) == ("Licence 0.0", part)
     assert ocr.read_text(FORM.screenshot)[0].text == "Licence 0.3"
-    (_, reader) = [part for _, part in load_parts() if isinstance(part, TextReader)]
+    (*_, reader) = [part for _, part in load_parts() if isinstance(part, TextReader)]
     monkeypatch.setattr(reader, "needs", 0)
     assert not ocr.available()
     with pytest.raises(ocr.OcrUnavailable, match="'licences' of package 'hisa-licences': ZeroDiv"):

@@ -99,7 +99,7 @@ async def test_the_part_of_a_button_that_shows_is_clicked(role: str) -> None:
     assert 80 <= y < 116
 
 
-async def test_beneath_what_may_be_seen_through_the_words_must_be_read_on_the_picture() -> None:
+async def test_button_under_a_possible_cover_must_be_read_on_the_picture() -> None:
     observation = page(part("push button", "Submit", SUBMIT), part("slider", "", (30, 70, 160, 60)))
     assert await find_click("the Submit button", observation, read="Submit") == (100, 98)
     with pytest.raises(NotFound, match="perhaps hidden by slider"):
@@ -121,7 +121,7 @@ PAGE = b"""<!doctype html><title>Cover</title><body style="margin:0"><label>Name
 
 @pytest.mark.desktop
 @pytest.mark.browser
-async def test_chromiums_tree_shows_what_covers_a_button() -> None:
+async def test_chromium_tree_reveals_the_cover_of_a_button() -> None:
     async with DesktopEnvironment() as desktop:
         await desktop.reset()
         await desktop.write_file("/home/user/cover.html", PAGE)

@@ -83,7 +83,7 @@ async def test_a_public_servers_tools_are_called_and_checked_as_any_others() -> 
         assert served.notes == []
 
 
-async def test_only_the_tools_that_are_named_are_taken() -> None:
+async def test_server_tools_are_limited_to_the_named_tools() -> None:
     async with serving(McpServerSettings(command=TIME, tools=("convert_*",)), "time") as served:
         assert set(served.tools) == {"time_convert_time"}
     notes: list[str] = []
@@ -194,7 +194,7 @@ async def test_a_server_that_dies_in_mid_run_makes_its_tools_fail_with_words() -
     assert any("ended during the run" in note for note in served.notes)
 
 
-async def test_what_is_no_message_is_passed_over_and_noted_once() -> None:
+async def test_invalid_server_message_is_ignored_and_noted_once() -> None:
     async with serving(hostile("tools")) as served:
         assert (await served.call("bad_garbage")).output == "done"
         assert (await served.call("bad_garbage")).output == "done"

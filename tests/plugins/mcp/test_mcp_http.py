@@ -114,7 +114,7 @@ async def test_a_server_that_goes_makes_its_tools_fail_with_words() -> None:
     ],
     ids=["absent", "page", "garbage", "packed", "elsewhere"],
 )
-async def test_what_is_no_server_is_an_error_with_words(
+async def test_address_without_a_tool_server_raises_a_named_error(
     status: int, headers: list[tuple[bytes, bytes]], body: bytes
 ) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:

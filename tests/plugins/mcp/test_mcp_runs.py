@@ -126,7 +126,7 @@ async def test_a_server_that_is_not_there_ends_it_before_it_begins(
     assert not (tmp_path / "runs").exists(), "no folder is left of it"
 
 
-async def test_the_tools_of_a_server_stand_under_the_same_setting_as_all_others(
+async def test_server_tools_obey_the_allow_setting(
     tmp_path: Path,
 ) -> None:
     chosen = settings(tmp_path, {"bad": hostile("tools")})

@@ -75,7 +75,7 @@ def test_a_last_act_that_went_wrong_is_not_called_done(result: str) -> None:
     assert reply["tool"] == "infeasible"
 
 
-def test_what_went_wrong_last_outlives_a_summary_and_a_wait() -> None:
+def test_last_failure_outlives_a_summary_and_a_wait() -> None:
     task = "Press F5."
     went_wrong = line(1, plan_reply(task), "Unexpected. “Error” says the alert that came up.")
     summary = answer_job("# Context refinement", task=task, new_steps=went_wrong)

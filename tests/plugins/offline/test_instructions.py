@@ -126,7 +126,7 @@ def test_remarks_around_steps_are_no_steps() -> None:
 @pytest.mark.parametrize(
     "text", ["", "Make the chart nicer.", "Write a poem.", "Check whether it works.", "?!.;", "1."]
 )
-def test_what_is_no_instruction_gives_none(text: str) -> None:
+def test_text_without_an_instruction_gives_none(text: str) -> None:
     assert read_script(text).instructions == ()
 
 
@@ -160,6 +160,6 @@ def test_quotes_are_verbatim(text: str) -> None:
 
 @given(st.text(alphabet=st.sampled_from("clik typesav \"'“”`.,;:>1\n-/"), max_size=200))
 @settings(max_examples=300, deadline=None)
-def test_nothing_makes_the_reader_fall_over(text: str) -> None:
+def test_instruction_reader_accepts_any_text(text: str) -> None:
     script = read_script(text)
     assert all(phrase_instruction(instruction) for instruction in script.instructions)

@@ -36,7 +36,7 @@ def walk(task: str, screens: list[str] | None = None, results: list[str] | None 
     raise AssertionError("no end")
 
 
-def test_each_instruction_comes_once_and_in_order() -> None:
+def test_instructions_are_planned_once_and_in_order() -> None:
     replies = walk('Press F5. Type "a". Run `ls`. Wait 2 seconds.')
     assert [(reply["tool"], reply["input"]) for reply in replies[:-1]] == [
         ("gui_action", "pyautogui.press('f5')"),
@@ -56,7 +56,7 @@ def test_a_task_without_steps_is_infeasible_with_the_reason_and_an_example() -> 
     assert "Open the text editor" in reply["input"]
 
 
-def test_a_field_is_typed_into_in_one_action_over_what_it_holds() -> None:
+def test_field_is_overwritten_in_a_single_action() -> None:
     empty = 'windows: W\n- label "Name:" at (1, 9)\n- text "" label="Name:" at (50, 9)'
     reply = plan_reply('Enter "Bob" in the Name field', elements=empty)
     assert reply["description"] == "Name field"
@@ -159,7 +159,7 @@ def test_a_file_type_is_chosen_by_the_names_ending() -> None:
     assert "write(" in replies[3]["input"]
 
 
-def test_a_file_that_got_another_name_is_no_success() -> None:
+def test_file_saved_under_another_name_ends_infeasible() -> None:
     wrong = "window: list.csv.ods - App (app)\nwindows: list.csv.ods - App"
     good = DIALOG.format(name="/home/user/Documents/list.csv")
     replies = walk(SAVE, ["windows: Doc", good, good, wrong])
@@ -171,7 +171,7 @@ MENUS = 'windows: W\n- menu "File" at (10, 5)\n- menu "Tools" at (60, 5)'
 OPEN = MENUS + '\n- menu "Recent" at (10, 40)\n- menu item "Wrap" at (10, 60)'
 
 
-def test_what_was_not_found_is_looked_for_in_closed_menus() -> None:
+def test_missing_control_is_searched_in_closed_menus() -> None:
     lines: list[str] = []
     targets: list[str] = []
     for number, (screen, result) in enumerate(

@@ -80,7 +80,7 @@ async def test_bad_input_is_refused_in_the_protocols_form(
     assert message in error["message"]
 
 
-async def test_what_is_not_json_or_not_a_route_is_refused(client: httpx.AsyncClient) -> None:
+async def test_server_refuses_invalid_json_and_unknown_routes(client: httpx.AsyncClient) -> None:
     assert (await client.post("/chat/completions", content=b"{")).status_code == 400
     assert (await client.post("/chat/completions", content=b"[" * 100_000)).status_code == 400
     assert (await client.get("/chat/completions")).status_code == 405

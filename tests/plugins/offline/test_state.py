@@ -63,7 +63,7 @@ STEP = (
 )
 
 
-def test_a_summary_keeps_what_was_clicked_and_continues_the_one_before() -> None:
+def test_summary_keeps_clicks_and_continues_the_previous_summary() -> None:
     first = answer_job(REFINE, task="x", new_steps=STEP.format(n=1, result="Succeeded. Done."))
     assert first == "Steps 1~1: gui_action pyautogui.click(11, 20): Succeeded. Done"
     second = answer_job(

@@ -9,7 +9,7 @@ from hisa.testing.model_server import ReceivedRequest
 from tests.runs.test_turns import answer, assert_same, run_with_server
 
 
-def test_a_choice_that_is_no_number_is_corrected(tmp_path: Path) -> None:
+def test_choice_without_a_number_is_corrected(tmp_path: Path) -> None:
     unsure = tool_call("gui_action", "pyautogui.click(X_COORD, Y_COORD)", "what keeps the words")
     planned = answer([unsure])
 

@@ -53,7 +53,7 @@ MAILS = scene(
 )
 
 
-def test_colours_and_what_stands_out_are_seen_on_the_picture() -> None:
+def test_ranker_reads_colours_and_highlights_from_the_picture() -> None:
     picture = Image.new("RGB", (1280, 720), "white")
     paint = ImageDraw.Draw(picture)
     paint.rectangle((104, 104, 120, 120), fill="#c02020")
@@ -100,7 +100,7 @@ def test_chances_sum_to_less_than_one_and_nothing_has_none() -> None:
     assert rank(read_description("the Reply button"), Table(Scene(scene()))) == ()
 
 
-def test_a_click_on_a_button_meets_the_cell_that_holds_it() -> None:
+def test_button_chance_includes_the_cell_that_holds_it() -> None:
     observation = scene(
         element("table cell", "Details", (100, 100, 200, 40)),
         element("push button", "Details", (140, 108, 80, 24)),

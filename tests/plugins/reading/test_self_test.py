@@ -85,7 +85,7 @@ def doctor(server: FakeServer) -> tuple[int, str]:
 
 
 @pytest.mark.process
-def test_doctor_says_what_the_grounder_answers_and_what_to_set() -> None:
+def test_doctor_reports_grounder_accuracy_and_the_fix() -> None:
     _, targets = drawn_screen(Size(1280, 720))
     middles = [target.middle for target in targets]
     with FakeServer([pair(at.x, at.y) for at in middles]) as server:

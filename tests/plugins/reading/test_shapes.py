@@ -66,7 +66,7 @@ def test_on_real_screens(screen: str, role: str, name: str, box: Box) -> None:
         ("web-email-inbox", (206, 160, 230, 184), "star"),
     ],
 )
-def test_what_has_no_name_goes_by_its_sign(screen: str, box: Box, word: str) -> None:
+def test_unnamed_control_is_labelled_by_its_icon(screen: str, box: Box, word: str) -> None:
     place = BoundingBox(*box, "screen")
     things = [
         t

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,15 @@ from hisa.screen.observation import Screenshot
 
 SAVE_AS = Path(__file__).parents[2] / "grounder" / "data" / "save_as.png"
 needs_tesseract = pytest.mark.skipif(
-    not ocr.available(), reason="needs the tesseract program: sudo apt-get install tesseract-ocr"
+    not tesseract.TEXT.available(),
+    reason="needs the tesseract program: sudo apt-get install tesseract-ocr",
 )
+
+
+@pytest.fixture(autouse=True)
+def without_nets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where PP-OCR is installed, it would read."""
+    monkeypatch.setitem(sys.modules, "rapidocr", None)
 
 
 def drawn(
@@ -49,7 +57,7 @@ def test_without_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not ocr.available()
     with pytest.raises(ocr.OcrUnavailable) as unavailable:
-        ocr.read_text(drawn({(9, 9): "never read before"}))
+        tesseract.TEXT.read_text(drawn({(9, 9): "never read before"}), None, least=0.3)
     assert "tesseract-ocr" in unavailable.value.fix
 
 

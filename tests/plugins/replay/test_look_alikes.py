@@ -49,7 +49,7 @@ def test_a_row_that_says_something_else_is_another(row: Row, button: str) -> Non
     assert reason
 
 
-def test_what_clears_the_way_may_be_done_and_does_not_stand_for_the_step() -> None:
+def test_click_that_clears_the_way_is_allowed_but_is_not_the_step() -> None:
     close = thing("push button", "Close", (900, 5, 60, 26), None)
     observation = look([*orders([ANN, BO, CY]), close])
     assert meets_another(
@@ -80,7 +80,7 @@ def test_a_dialog_in_the_way_may_be_closed_but_not_by_the_name_of_the_target() -
     assert meets_another(old, _click(yes, observation), observation)[0]
 
 
-def test_only_what_the_step_types_is_typed_and_keys_tell_no_row() -> None:
+def test_repair_must_type_the_same_text_and_may_not_press_a_key() -> None:
     observation = look(orders([ANN, BO, CY]))
     old = ProgramStep(action="pyautogui.write('Milk')")
     assert meets_another(old, ProgramStep(action="pyautogui.write('Milk')"), observation) == (

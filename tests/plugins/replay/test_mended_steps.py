@@ -104,7 +104,7 @@ async def play_repairer(
         (("1022", OTHERS), ("1022", OTHERS)),
     ],
 )
-async def test_a_row_keeps_what_may_be_any(
+async def test_repaired_row_keeps_its_wildcards(
     tmp_path: Path, old_texts: tuple[str, ...], beside: tuple[str, ...]
 ) -> None:
     place = _store_program(tmp_path, _target(*old_texts))
@@ -157,7 +157,7 @@ async def test_an_act_without_its_effects_is_requested_again_and_then_halts(
     assert call.thought.startswith("effect unknown")
 
 
-async def test_what_the_planner_calls_done_is_judged_by_the_effects(tmp_path: Path) -> None:
+async def test_planner_claim_of_success_is_judged_by_the_effects(tmp_path: Path) -> None:
     sure = Effect(what="came", role="dialog", name="Sure?")
     place = _store_program(tmp_path, _target("1022", "Bo Lind", "open"), sure)
     before = look(orders([ANN, BO, CY], button="Dispatch"))

@@ -243,7 +243,9 @@ async def test_a_program_that_fits_does_a_task_without_any_call(
         ("short:x", r"planner.leads = 'short:x': this planner cannot lead"),
     ],
 )
-async def test_what_cannot_lead_is_refused(tmp_path: Path, leads: str, message: str) -> None:
+async def test_planner_that_cannot_lead_is_refused(
+    tmp_path: Path, leads: str, message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         await _run_with_program(_tree(), tmp_path, tmp_path, lambda _: "", leads=leads)
     assert not _names(tmp_path), "nothing was begun"

@@ -31,7 +31,7 @@ def _saving(text: str) -> Observation:
 
 
 @pytest.mark.parametrize(("text", "tool"), [(_TYPED, "termination"), ("/home/user/", "wait")])
-async def test_a_window_behind_is_not_what_was_typed_into(text: str, tool: str) -> None:
+async def test_typed_text_is_not_read_back_from_a_window_behind(text: str, tool: str) -> None:
     program = Program(
         name="save",
         instruction="Save.",

@@ -82,7 +82,7 @@ ENTER: Acts = [
 ]
 
 
-async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
+async def test_demonstration_becomes_a_program(tmp_path: Path) -> None:
     result = await record_person(tmp_path / "runs", FakeEnvironment(), ENTER)
     assert result.status == "succeeded"
     run = load_run(result.folder)
@@ -99,7 +99,7 @@ async def test_what_a_person_shows_becomes_a_program(tmp_path: Path) -> None:
     ]
 
 
-async def test_it_may_be_taken_over_before_it_has_started(tmp_path: Path) -> None:
+async def test_recording_may_be_taken_over_before_it_starts(tmp_path: Path) -> None:
     result = await record_person(tmp_path / "runs", Starting(), ENTER)
     assert result.status == "succeeded"
     assert len(read_demonstration(load_run(result.folder))) == 4

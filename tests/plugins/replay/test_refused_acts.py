@@ -50,7 +50,7 @@ async def play_under(
 
 
 @pytest.mark.parametrize("proved", [False, True])
-async def test_what_a_rule_refuses_is_not_tried_again(tmp_path: Path, proved: bool) -> None:
+async def test_act_refused_by_policy_is_not_retried(tmp_path: Path, proved: bool) -> None:
     played = await play_under(tmp_path, proved=proved, policy={"rules": [RULE]})
     assert played.outcome == "refused by policy"
     assert "deny tool 'gui_action'" in played.reason

@@ -75,7 +75,9 @@ async def calls(
     ],
     ids=["gone", "still there", "behind a modal", "behind a question of the browser"],
 )
-async def test_what_a_dialog_hides_is_not_gone(after: list[Element], end: str) -> None:
+async def test_element_hidden_by_a_dialog_does_not_count_as_gone(
+    after: list[Element], end: str
+) -> None:
     went = Effect(what="went", role="table cell", name="Porto")
     observations = [look([PAGE, REMOVE, PORTO]), look(after)]
     tool_calls = await calls([click("push button", "Remove", went)], observations)

@@ -23,7 +23,7 @@ pytestmark = [
 _TASK = Path(__file__).parents[3] / "examples" / "shopping_list.yaml"
 
 
-async def test_what_ran_once_is_played_again(tmp_path: Path) -> None:
+async def test_recorded_run_is_replayed_as_a_program(tmp_path: Path) -> None:
     roles = {role: {"model": "offline"} for role in ("planner", "state", "judge")}
     settings = Settings.model_validate(
         {"run": {"folder": tmp_path / "runs"}, "models": roles, "patterns": {"enabled": False}}

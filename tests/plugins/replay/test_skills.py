@@ -83,7 +83,7 @@ def test_an_exported_skill_keeps_the_rules_of_the_specification(tmp_path: Path) 
     assert "](../" not in text
 
 
-def test_an_exported_skill_stands_alone(tmp_path: Path) -> None:
+def test_exported_skill_is_self_contained(tmp_path: Path) -> None:
     folder = export_skill(tmp_path)
     assert "/somebody" not in (folder / "program.yaml").read_text("utf-8")
     assert read_program(folder).steps == PROGRAM.steps

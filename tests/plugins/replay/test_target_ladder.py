@@ -56,7 +56,7 @@ def ship(rows: list[Row], of: Row, kind: str = "table") -> Target:
 @pytest.mark.parametrize(
     "rows", [[ANN, BO, CY], [CY, BO, ANN], [("9", "Di Moss", "open"), BO, ANN], [BO]]
 )
-def test_the_button_of_a_row_is_found_whatever_stands_around_it(kind: str, rows: list[Row]) -> None:
+def test_row_button_is_resolved_whatever_rows_surround_it(kind: str, rows: list[Row]) -> None:
     observation = look(_LISTS[kind](rows))
     assert find_element(ship([ANN, BO, CY], BO, kind), observation) is button_of(observation, BO)
 
@@ -234,7 +234,7 @@ def test_no_button_of_another_row_is_ever_taken(
 
 
 @pytest.mark.parametrize(("corner", "behind"), [((0, 0), True), ((900, 500), False)])
-def test_what_a_window_without_elements_covers_is_not_met(
+def test_target_covered_by_a_window_without_elements_is_refused(
     corner: tuple[int, int], behind: bool
 ) -> None:
     shown = look(orders([ANN, BO]))

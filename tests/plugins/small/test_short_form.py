@@ -145,12 +145,12 @@ def test_ends_and_waits_are_the_tools_of_the_long_form(action: str, tool: str) -
         ('{"action": "type", "element": 1, "text": "a\\u202eb"}', "reading order"),
     ],
 )
-def test_what_cannot_be_used_says_what_is_allowed(reply: str, words: str) -> None:
+def test_unusable_reply_is_refused_with_the_allowed_values(reply: str, words: str) -> None:
     with pytest.raises(InvalidReply, match=words):
         parse_short(reply, MARKS)
 
 
-def test_the_schema_names_what_is_possible_now() -> None:
+def test_schema_names_the_currently_possible_actions() -> None:
     tool = {"name": "sheet_write", "parameters": {"properties": {"cell": {"type": "string"}}}}
     forms = {
         tuple(f["properties"]["action"]["enum"]): f
@@ -243,7 +243,7 @@ def test_form_and_sight_follow_the_profile(model: str, kind: type, sees: str) ->
     assert choose_kind(Settings(), find(model)) == (kind.__name__, sees)
 
 
-def test_what_the_short_form_has_not_is_refused() -> None:
+def test_setting_unsupported_by_the_short_form_is_refused() -> None:
     small = next(profile for profile in BUILT_IN if profile.name == "small")
     several = planner(sequence=3)
     assert choose_kind(several, small)[0] == "PlannerKind", (

@@ -8,7 +8,7 @@ from hisa.testing import FakeServer
 from tests.runs.test_turns import answer, assert_same, run_with_server
 
 
-def test_the_short_forms_turns_are_what_was_sent(tmp_path: Path) -> None:
+def test_logged_short_form_turns_equal_the_sent_requests(tmp_path: Path) -> None:
     tab = '{"thought": "", "action": "press", "text": "tab"}'
     planned = [tab, tab, '{"thought": "", "action": "impossible", "text": "no change"}']
     planner = {"kind": "short", "sees": "elements"}

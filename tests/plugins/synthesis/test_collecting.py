@@ -65,7 +65,7 @@ def _grade_by_model(
     return asyncio.run(grade(trajectory, Writer(model, sees, "judge"))), model
 
 
-def test_rules_prefer_what_is_done_and_never_see_the_score(runs: Path) -> None:
+def test_rules_prefer_finished_runs_and_never_see_the_score(runs: Path) -> None:
     well, badly, idle = (asyncio.run(grade(trajectory, None)) for trajectory in _trajectories(runs))
     assert well.reward == 5 > badly.reward >= idle.reward == 1
     assert (well.judge, well.completion) == ("rules", 5)
@@ -115,7 +115,7 @@ def test_after_an_unusable_reply_one_more_request_is_sent(runs: Path, reply: str
         _grade_by_model(_trajectories(runs)[0], reply, reply)
 
 
-def test_a_collection_goes_on_where_it_was(runs: Path, tmp_path: Path) -> None:
+def test_collection_continues_at_its_last_grade(runs: Path, tmp_path: Path) -> None:
     def grade_runs(limit: int | None = None) -> list[Grade]:
         collection = Collection(tmp_path)
         collection.add_runs([runs])

@@ -174,7 +174,7 @@ async def test_an_act_that_cannot_be_repeated_leaves_its_run_out(
 
 
 @pytest.mark.process
-async def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+async def test_stopped_compression_continues_at_its_last_run(tmp_path: Path) -> None:
     runs, out = tmp_path / "runs", tmp_path / "out"
     for place in (AGREE, OK):  # single actions: nothing has to be played
         await run_on_form(runs, Form(), click(place))

@@ -52,7 +52,7 @@ def _print_diversity(
     return capsys.readouterr().out
 
 
-def test_both_ways_are_written_once_and_stand_beside_the_proved_tasks(
+def test_diversity_table_holds_written_and_proved_tasks(
     exploration_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     number = count()

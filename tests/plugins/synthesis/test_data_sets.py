@@ -144,7 +144,7 @@ def sequence(run: Run, first: int, last: int, replayed: Replayed) -> SequenceRec
     )
 
 
-def test_objectives_hold_what_the_equations_condition_on(sample_set: SampleSet) -> None:
+def test_objectives_hold_the_inputs_of_their_equations(sample_set: SampleSet) -> None:
     sample = next(s for s in sample_set.samples if s.step == 3)
     steps = [s for s in sample_set.samples if s.provenance.run == sample.provenance.run]
     by = {row.objective: row for row in rows(steps) if row.sample == sample.id}

@@ -45,7 +45,7 @@ def build_exploration(folder: Path, acts: Iterable[tuple[Act, Differences]]) -> 
     return exploration
 
 
-def test_what_unrelated_acts_change_is_noise() -> None:
+def test_change_by_unrelated_acts_counts_as_noise() -> None:
     noise = Noise()
     for name in ("Print", "Find", "Undo"):
         noise.learn(click(name), [ini("counter", name)])
@@ -73,7 +73,7 @@ def test_book_keeping_is_noise_and_preferences_are_not() -> None:
         assert noise.is_noise(Fact(kind, place, item)) is expected, (place, item)  # type: ignore[arg-type]
 
 
-def test_one_effect_for_each_distinct_set_of_changes(tmp_path: Path) -> None:
+def test_distinct_set_of_changes_gives_a_single_effect(tmp_path: Path) -> None:
     dialog = ElementChange(what="came", role="dialog", name="Find", window="one")
     button = ElementChange(what="came", role="push button", name="Close", window="one")
     same = dialog.model_copy(update={"window": "two"})
@@ -111,7 +111,7 @@ def test_a_present_element_is_checked_before_an_absent_one(tmp_path: Path) -> No
     assert check_of(effect) == ({"element": right_is_on},)
 
 
-def test_what_cannot_be_checked_has_a_reason(tmp_path: Path) -> None:
+def test_uncheckable_effect_has_a_reason(tmp_path: Path) -> None:
     long = Change(fact=Fact("text", "~/a.txt"), before="a", after="… 9000 abc")
     blank = Change(fact=Fact("ini", KEYS, "[a] b"), before="true", after="True")
     many = tuple(ini(str(number), "1") for number in range(200))
@@ -162,7 +162,7 @@ def test_changes_of_elements() -> None:
         (ElementChange(what="states", role="check box", name="Errors", after="checked"), True),
     ],
 )
-def test_what_says_that_it_went_wrong_is_no_goal(
+def test_error_message_does_not_count_as_goal(
     tmp_path: Path, change: ElementChange, is_goal: bool
 ) -> None:
     acts = [(click("Open"), Differences(elements=(change,)))]

@@ -61,7 +61,7 @@ def test_killed_in_the_middle_it_goes_on_and_repeats_nothing(tmp_path: Path) -> 
         assert again.elements(state)
 
 
-def test_a_machine_that_keeps_what_is_done_to_it_is_refused(tmp_path: Path) -> None:
+def test_exploring_refuses_a_persistent_machine(tmp_path: Path) -> None:
     arguments = ["--set", "environment.kind=display=:9", "explore", "mousepad"]
     result = subprocess.run(
         [sys.executable, "-m", "hisa", *arguments, "-o", str(tmp_path)],

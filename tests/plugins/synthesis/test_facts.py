@@ -185,7 +185,7 @@ def test_a_check_fails_for_another_value_and_a_damaged_file(home: Path) -> None:
     assert not passes(home, effect)
 
 
-def test_a_check_covers_what_a_document_lost(home: Path) -> None:
+def test_check_covers_content_lost_from_a_document(home: Path) -> None:
     start = read_home(home)
     body = "<office:text><text:p>Title</text:p></office:text>"
     open_document(home / "letter.odt", body)
@@ -211,7 +211,7 @@ def test_the_folder_of_a_browser_is_not_read(home: Path) -> None:
     assert select_essential(compare_facts(start, read_home(home))) == ()
 
 
-def test_other_forms_of_the_same_value_pass(home: Path) -> None:
+def test_check_accepts_equivalent_forms_of_a_value(home: Path) -> None:
     conf = home / ".config/app/app.conf"
     fact = Fact("ini", "~/.config/app/app.conf", "[view] size")
     effect = effect_of([Change(fact=fact, before="4", after="5")])

@@ -102,7 +102,7 @@ def test_an_open_menu_offers_its_entries_and_the_bar_and_nothing_below() -> None
     assert ESCAPE.key in offered_keys(OPEN, PAD)
 
 
-def test_only_the_window_in_front_counts() -> None:
+def test_frontier_offers_only_controls_of_the_front_window() -> None:
     dialog = "Settings"
     observation = look(
         *PLAIN.elements or (),
@@ -172,7 +172,7 @@ def test_cells_of_a_sheet_take_a_text_and_enter_and_only_some_are_tried() -> Non
     assert {act.keys for act in typed} == {("enter",)}
 
 
-def test_a_state_is_its_screen_and_what_changed_but_no_mark_no_time_and_no_focus() -> None:
+def test_state_id_depends_only_on_screen_and_changes() -> None:
     marked = look(*PLAIN.elements or (), front="*notes - Pad")
     assert screen_id(marked) == screen_id(PLAIN)
     assert screen_id(OPEN) != screen_id(PLAIN)

@@ -35,5 +35,5 @@ def test_a_task_has_no_reason_against_it(instruction: str) -> None:
         ("Открой файл notes.txt и сохрани документ", "not in English"),
     ],
 )
-def test_each_rule_has_a_reason_of_its_own(instruction: str, reason: str) -> None:
+def test_broken_writing_rule_gives_its_own_reason(instruction: str, reason: str) -> None:
     assert any(reason in violation for violation in no_task(instruction)), no_task(instruction)

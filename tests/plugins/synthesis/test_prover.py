@@ -231,7 +231,7 @@ async def test_weak_check_is_refused_for_a_mutant(pads: Exploration, machine: En
 
 @pytest.mark.parametrize("check", [{"python": "broken.py:check"}, {"python": "absent.py:check"}])
 @on_one_loop
-async def test_check_without_a_score_is_no_pass(
+async def test_check_without_a_score_does_not_pass(
     pads: Exploration, machine: Environment, tmp_path: Path, check: dict[str, Any]
 ) -> None:
     (tmp_path / "broken.py").write_text("def check():\n    raise OSError('no such place')\n")

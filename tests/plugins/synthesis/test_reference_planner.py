@@ -42,7 +42,7 @@ def _play_reference(folder: Path, *acts: object) -> tuple[str, Run, FakeEnvironm
     return result.status, run, environment
 
 
-def test_each_action_is_a_step_with_a_look_around_it(tmp_path: Path) -> None:
+def test_reference_action_becomes_a_step_with_looks_around_it(tmp_path: Path) -> None:
     status, run, environment = _play_reference(tmp_path, _TYPE, _SAVE)
     steps = trajectory_of(run).steps
     assert status == "succeeded"
@@ -84,7 +84,7 @@ def test_a_run_without_a_usable_reference_has_no_score(tmp_path: Path, text: str
         asyncio.run(player.plan(Task("t", "x", folder=str(tmp_path)), observation, StateView()))
 
 
-def test_it_plays_from_the_start_alone_and_answers_nothing(tmp_path: Path) -> None:
+def test_reference_player_works_only_from_the_start(tmp_path: Path) -> None:
     _write(tmp_path, _SAVE)
     observation = asyncio.run(FakeEnvironment().observe(elements=True))
     task, later = Task("t", "x", folder=str(tmp_path)), StateView(lines=("Step 1",))

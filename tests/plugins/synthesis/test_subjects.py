@@ -29,7 +29,7 @@ def test_its_setup_can_be_run(name: str) -> None:
 
 @pytest.mark.desktop
 @pytest.mark.parametrize(("name", "program"), [("calc", "soffice"), ("files", "pcmanfm")])
-async def test_it_comes_up_the_same_with_its_window_in_front(name: str, program: str) -> None:
+async def test_subject_starts_the_same_with_its_window_in_front(name: str, program: str) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"needs {program}: scripts/install-system.sh")
     subject, looks = load_subject(name), []

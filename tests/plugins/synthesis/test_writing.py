@@ -86,7 +86,7 @@ def test_rules_name_the_cell_that_is_selected(tmp_path: Path) -> None:
     ]
 
 
-def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed(
+def test_way_omits_unrelated_acts_and_saves_changed_documents(
     folder: Path,
 ) -> None:
     """Word Wrap, Match case and Regular expression were set before Berlin was typed."""
@@ -99,7 +99,7 @@ def test_a_way_leaves_out_what_other_acts_set_and_saves_where_a_document_changed
     assert not any(step.saved for step in way)
 
 
-def test_what_has_no_words_is_refused_with_a_reason(folder: Path) -> None:
+def test_act_without_a_description_is_refused_with_a_reason(folder: Path) -> None:
     explored = Exploration.open(folder)
     typed, checked = triple(explored, 24), triple(explored, 19)
 
@@ -160,7 +160,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "x")
 
 
-async def test_each_act_becomes_a_low_level_instruction_and_a_broader_goal(folder: Path) -> None:
+async def test_explored_act_becomes_an_instruction_and_a_broader_goal(folder: Path) -> None:
     """With both pictures and a red box, and nothing of the facts."""
     with FakeServer(then=answer) as server:
         written = await write_all(settings(server), folder, Wish(limit=3), print)
@@ -219,7 +219,7 @@ async def test_a_model_without_eyes_gets_the_elements_and_their_changes_in_words
     assert "went: menu item 'Word Wrap'" in request.text
 
 
-async def test_a_budget_ends_the_writing_and_keeps_what_there_is(folder: Path) -> None:
+async def test_budget_limit_ends_the_writing_and_keeps_its_results(folder: Path) -> None:
     with FakeServer(then=answer) as server:
         written = await write_all(settings(server, budget=5_000), folder, Wish(), print)
         assert "token limit" in written.stopped

@@ -116,7 +116,7 @@ http.server.ThreadingHTTPServer(("127.0.0.1", 8099), Site).serve_forever()
 """Serves the page, and writes down what is asked for and what the page tells."""
 
 
-async def test_what_is_out_of_bounds_is_refused_before_it_reaches_a_page() -> None:
+async def test_invalid_argument_is_refused_before_it_reaches_a_page() -> None:
     tools = {tool.name: tool for tool in BROWSER.tools()}
     for name, arguments in (
         ("browser_go", "sideways"),
@@ -327,7 +327,7 @@ class TestWorking:
         assert output.endswith(f"Page 'Other' {SITE}/other?x=1")
         await site.wait_for_title("Other - Chromium")
 
-    async def test_a_name_from_a_page_is_no_script(self, site: Site) -> None:
+    async def test_name_from_a_page_is_never_run_as_script(self, site: Site) -> None:
         await site.open_page()
         assert "nothing here is called" in await site.use.expect_refusal("click", target=HOSTILE)
         assert "'Orders'" in await site.use("tabs")

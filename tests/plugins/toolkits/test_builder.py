@@ -169,7 +169,7 @@ async def test_tests_that_a_function_passes_that_does_nothing_show_nothing() -> 
     assert not build.functions[0].failures
 
 
-async def test_a_budget_or_a_lost_model_ends_the_build_and_keeps_what_there_is() -> None:
+async def test_build_ended_by_budget_or_lost_model_keeps_its_functions() -> None:
     for error in (BudgetExceeded("limit reached"), ModelUnavailable("gone")):
         build, _ = await run_build(PLAN, CASES, BAD, error)
         assert build.stopped == str(error)
@@ -270,7 +270,7 @@ async def review_of(folder: Path, *replies: object) -> Path:
     return folder
 
 
-async def test_only_what_was_tested_as_it_stands_is_accepted(tmp_path: Path) -> None:
+async def test_review_accepts_only_unchanged_tested_functions(tmp_path: Path) -> None:
     review = await review_of(tmp_path / "review", PLAN, CASES, GOOD)
     with (review / "count.guest.py").open("a") as file:
         file.write("# a better one\n")

@@ -97,7 +97,9 @@ async def test_a_workbook_is_described_and_read(calc: KitCaller) -> None:
     assert "not found" in await calc("find", text="5.50001")
 
 
-async def test_what_is_written_is_as_typed(calc: KitCaller, machine: DesktopEnvironment) -> None:
+async def test_written_cells_are_interpreted_as_typed(
+    calc: KitCaller, machine: DesktopEnvironment
+) -> None:
     name = await fresh(calc)
     rows = [["2024-03-01", "'0012", "=C2*2", True, "15%"], [None, "", "=1/0", "x\ty\nz", -1e300]]
     output = await calc.expect_refusal("write", cell=f"{name}.F1", values=rows)
@@ -484,7 +486,7 @@ async def test_copies_are_written_in_other_formats(
 # Undo ---------------------------------------------------------------------------------------------
 
 
-async def test_each_call_is_one_step_of_the_undo_list(calc: KitCaller) -> None:
+async def test_call_is_a_single_undo_step(calc: KitCaller) -> None:
     name = await fresh(calc)
     was = await lines(calc, f"{name}.A1:H9")
     steps: list[tuple[str, dict[str, Any]]] = [

@@ -53,7 +53,7 @@ async def test_text_is_read_by_lines_and_in_its_encoding(
 
 
 @desktop
-async def test_what_is_written_reads_back_and_what_was_there_is_in_the_bin(
+async def test_written_file_reads_back_and_the_old_file_is_in_the_bin(
     machine: DesktopEnvironment, use: KitCaller, folder: str
 ) -> None:
     path = f"{folder}/new/notes.txt"

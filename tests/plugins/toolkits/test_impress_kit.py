@@ -216,7 +216,7 @@ async def test_text_is_formatted(deck: Deck, use: KitCaller) -> None:
 
 
 @on_desktop
-async def test_boxes_shapes_and_pictures_stand_where_they_are_put(
+async def test_boxes_shapes_and_pictures_get_their_given_places(
     machine: DesktopEnvironment, deck: Deck, use: KitCaller
 ) -> None:
     output = await use(

@@ -31,7 +31,7 @@ def test_a_toolkit_is_documented_as_it_is(kit: Toolkit) -> None:
                 assert list(map(str, arguments.values())) in ([example], [example.capitalize()])
 
 
-def test_what_deletes_and_what_reads_is_stated() -> None:
+def test_tool_traits_state_deleting_and_reading() -> None:
     tools = CALC.tools()
     deleting = {tool.name for tool in tools if "delete" in tool.traits.effects}
     assert {"calc_sheet_delete", "calc_delete", "calc_clear"} <= deleting

@@ -162,7 +162,7 @@ def test_a_name_that_cannot_be_one_is_refused(name: str, reason: str) -> None:
         check_name(name)
 
 
-def test_a_path_is_no_tools_name() -> None:
+def test_path_as_tool_name_is_refused() -> None:
     for command in ("run", "show"):
         with pytest.raises(UsageError, match="is a path, not a tool's name"):
             CliRunner().invoke(cli, ["tools", command, "../x y"], catch_exceptions=False)
@@ -242,7 +242,7 @@ async def test_an_example_whose_application_is_not_open_is_not_run() -> None:
 
 
 @pytest.mark.process
-def test_check_reads_what_is_installed(tmp_path: Path) -> None:
+def test_check_reads_installed_tools(tmp_path: Path) -> None:
     hisa = Command(tmp_path)
     (row,) = hisa.json("tools", "check", "wait")["tools"]
     assert (row["name"], row["problems"], row["source"]) == ("wait", [], "hisa-agent")

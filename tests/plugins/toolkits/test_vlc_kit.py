@@ -53,7 +53,7 @@ FILES = "file:///home/user"
         ("add", {"items": []}),
     ],
 )
-async def test_what_is_out_of_bounds_is_refused(name: str, arguments: dict[str, Any]) -> None:
+async def test_out_of_range_argument_is_refused(name: str, arguments: dict[str, Any]) -> None:
     (tool,) = [tool for tool in VLC.tools() if tool.name == f"vlc_{name}"]
     with pytest.raises(InvalidReply):
         tool.arguments(arguments)
@@ -208,7 +208,7 @@ class TestPlaylist:
 class TestVideo:
     pytestmark = on_vlc
 
-    async def test_it_fills_the_screen(self, player: Player) -> None:
+    async def test_player_fills_the_screen(self, player: Player) -> None:
         async def fills_screen() -> bool:
             return (await player.video()).height == 720
 
@@ -240,7 +240,7 @@ class TestSettings:
             "setting", name="nothing", value=""
         )
 
-    async def test_a_new_start_goes_on_where_it_was(self, player: Player) -> None:
+    async def test_restarted_player_resumes_its_position(self, player: Player) -> None:
         await player.use("clear")
         await player.use("add", items=["~/Music/b.wav", "~/Videos/v.y4m"])
         await player.use("select", entry="v.y4m")

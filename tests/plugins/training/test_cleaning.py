@@ -44,7 +44,7 @@ def misplace_box(target: Target, draw: random.Random) -> Iterator[Target]:
             return
 
 
-def test_other_looks_drop_misplaced_boxes_and_leave_right_ones() -> None:
+def test_looks_detector_drops_misplaced_boxes_and_keeps_right_boxes() -> None:
     right, draw = list(recorded_targets(RUNS)), random.Random(46)
     wrong = [target for own in right for target in misplace_box(own, draw)]
     right_result, wrong_result = (clean(part, OtherLooks(right)) for part in (right, wrong))
@@ -56,7 +56,7 @@ def test_other_looks_drop_misplaced_boxes_and_leave_right_ones() -> None:
     assert right_result.not_judged < 0.2 * len(right)
 
 
-def test_cleaning_drops_what_is_strictly_below_the_threshold() -> None:
+def test_cleaning_drops_boxes_strictly_below_the_threshold() -> None:
     boxes, picture = [Box(0, 0, 10, 10)], Image.new("RGB", (80, 64))
     third, less = Box(0, 0, 30, 10), Box(0, 0, 34, 10)
     sample = [Target(picture, "a", box, "") for box in (third, less)]

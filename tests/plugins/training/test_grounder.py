@@ -77,7 +77,7 @@ def test_a_cold_start_and_grpo_raise_the_share_of_right_clicks() -> None:
     assert all(0 <= row["dropped_groups"] <= row["groups"] == 32 for row in rows[60:])
 
 
-def test_draws_follow_from_seed_and_count_and_not_from_what_went_before() -> None:
+def test_draws_depend_only_on_seed_and_count() -> None:
     pool, settings = Pool(FEW), ClickSettings(cold_start=1, batch=8)
     first, second = ClickTrainer(settings), ClickTrainer(settings)
     rows = [first.step(pool) for _ in range(3)]

@@ -157,7 +157,7 @@ def test_a_folder_has_one_writer_and_is_not_overwritten(tmp_path: Path) -> None:
     TrainingFolder(tmp_path, {}, resume=True).close()
 
 
-def test_cloning_learns_and_goes_on_where_it_stopped() -> None:
+def test_cloning_learns_and_refuses_an_empty_set() -> None:
     episodes = [
         e for e in Bandit().play(draw_groups(WORDS, SETTINGS, 1), TablePolicy()) if e.solved
     ]

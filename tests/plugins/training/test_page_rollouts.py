@@ -70,7 +70,7 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
 
 
 @pytest.mark.browser
-def test_members_of_a_group_play_one_instance_and_partial_credit_is_no_success(
+def test_group_plays_a_single_instance_and_solves_only_at_full_score(
     pages: PageRollouts,
 ) -> None:
     group = [Draw("click-checkboxes", 700_003, "g", member) for member in range(8)]

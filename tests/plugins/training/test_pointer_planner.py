@@ -52,7 +52,7 @@ def _ask_form(form: PointerForm) -> str:
     return text
 
 
-def test_a_tree_becomes_what_the_document_would_give() -> None:
+def test_accessibility_tree_becomes_the_items_of_the_document() -> None:
     look, _ = look_of(_page(), _INSTRUCTION)
     assert [(item.role, item.name) for item in look.items] == [
         ("label", "User name"),

@@ -52,7 +52,7 @@ def train_with_workers(path: Path, updates: int, *, resume: bool = False) -> Ste
 
 
 @pytest.mark.process
-def test_a_run_with_workers_keeps_the_bound_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
+def test_resumed_training_respects_its_age_limit_and_continues(tmp_path: Path) -> None:
     train_with_workers(tmp_path / "run", 2)
     assert train_with_workers(tmp_path / "run", 7, resume=True).completed_updates == 7
     rows = read_metrics(tmp_path / "run").rows

@@ -85,7 +85,7 @@ class RolloutsSuite:
         assert first.instruction
         assert first.items
 
-    def test_each_sample_has_the_version_that_chose_it(self, source: Source) -> None:
+    def test_sample_has_the_policy_version_that_chose_it(self, source: Source) -> None:
         episodes = source.play(*source.draws)
         for episode in episodes:
             assert episode.policy == "wanderer"
@@ -175,7 +175,7 @@ def test_a_machine_that_the_agents_own_act_broke_is_a_sample() -> None:
     assert no_sample("model_error", 0, 0.0, "no key")
 
 
-def test_a_machine_that_keeps_what_is_done_is_refused(tmp_path: Path) -> None:
+def test_persistent_machine_is_refused_for_rollouts(tmp_path: Path) -> None:
     write_task(tmp_path, "ada")
     with pytest.raises(UsageError, match="keeps what an episode leaves behind"):
         MachineRollouts(open_suite(f"own:{tmp_path}"), settings("display=:1"), tmp_path)

@@ -62,7 +62,7 @@ def build_episodes(task: str, outcomes: str, *, group: str = "") -> list[Episode
     ]
 
 
-def test_tasks_fall_into_strata_by_what_was_solved() -> None:
+def test_tasks_fall_into_strata_by_solved_episodes() -> None:
     episodes = [
         *build_episodes("a", "++!"),
         *build_episodes("b", "+-"),
@@ -78,7 +78,7 @@ def test_tasks_fall_into_strata_by_what_was_solved() -> None:
     assert by_outcome([*episodes, other_seed]).full == [("a", 1)]
 
 
-def test_sampling_by_strata_solves_by_the_pool_what_no_policy_solves() -> None:
+def test_strata_sampling_solves_unsolved_tasks_by_the_pool() -> None:
     tuned_on: list[CloningSet] = []
 
     def tune(chosen: CloningSet) -> Policy:

@@ -75,7 +75,7 @@ def test_cloning_keeps_the_checkpoint_of_one_epoch_from_which_grpo_starts(
     assert "grpo 1 of 1: " in capsys.readouterr().err
 
 
-def test_a_grounder_s_training_goes_on_where_it_ended(tmp_path: Path) -> None:
+def test_grounder_training_resumes_at_its_last_update(tmp_path: Path) -> None:
     out = str(tmp_path / "pointing")
     assert hisa("grounder", "-o", out, "--cold-start", "2", "--updates", "2") == 0
     assert hisa("grounder", "-o", out, "--resume", "--updates", "3") == 0

@@ -118,7 +118,7 @@ HELD = Acted(
 TAKEN_OUT = Acted(tool="gui_action", input="pyautogui.write('a'\u2026", ok=True)
 
 
-def test_each_click_text_key_and_drag_in_a_source_is_an_action(book: AttemptLedger) -> None:
+def test_action_count_includes_every_click_text_key_and_drag(book: AttemptLedger) -> None:
     """As in OS-Catalyst's action space: a double click and a drag are one action each."""
     acts: list[Step] = [([act], {}) for act in (DOUBLE, FILLED, DRAGGED, HELD, TAKEN_OUT)]
     attempt(book, "task-00", [*acts, ([FILLED, COMMAND], {}), ([FILLED], {})])

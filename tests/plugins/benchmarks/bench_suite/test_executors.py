@@ -53,7 +53,7 @@ async def executor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     await new_executor.close()
 
 
-async def test_one_worker_does_jobs_in_turn_and_reports(executor: Executor, tmp_path: Path) -> None:
+async def test_worker_does_jobs_in_turn_and_reports(executor: Executor, tmp_path: Path) -> None:
     worker = await executor.start_worker()
     for name, score in (("ada", 1.0), ("bob", 0.0)):
         expected = name if score else "somebody else"

@@ -58,7 +58,7 @@ def test_a_class_set_by_hand_is_stored_listed_shown_and_counted(failed_folders: 
 
 
 @pytest.mark.parametrize("mark", ["nobody=other", "RUN=slow", "RUN"])
-def test_a_mark_that_fits_nothing_says_what_does(failed_folders: list[Path], mark: str) -> None:
+def test_invalid_mark_is_refused_and_not_saved(failed_folders: list[Path], mark: str) -> None:
     result = run(failed_folders[0].parent, "--mark", mark.replace("RUN", failed_folders[0].name))
     assert isinstance(result.exception, UsageError)
     assert not failure_of(failed_folders[0]).kind

@@ -80,7 +80,7 @@ async def test_a_large_screen_is_shown_as_large_as_in_a_run_and_judged_in_its_ow
 
 
 @needs_tesseract
-async def test_each_way_sees_what_it_may(folder: Path) -> None:
+async def test_grounding_way_uses_only_its_own_sources(folder: Path) -> None:
     suite = open_grounding_suite(folder)
     assert await outcomes(suite, "settings") == await outcomes(suite, "elements")
     read = await collect_answers(suite, "ocr")
@@ -99,7 +99,7 @@ async def test_a_configured_model_is_called_and_its_tokens_counted(folder: Path)
     assert len(server.requests) == len(TARGETS)
 
 
-async def test_the_stand_in_picks_from_the_list_that_is_offered(folder: Path) -> None:
+async def test_fixed_choice_model_picks_from_the_offered_list(folder: Path) -> None:
     suite = open_grounding_suite(folder)
     by_target = await collect_answers(suite, "choice:1")
     sure = by_target["form", "the Save button"]

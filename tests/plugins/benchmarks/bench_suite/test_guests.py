@@ -62,7 +62,7 @@ def test_a_machine_that_is_not_reverted_is_noted_and_is_somebodys(tmp_path: Path
     assert any("left as it is" in event.text for event in run.events if isinstance(event, Noted))
 
 
-def test_resuming_reverts_and_does_again_what_was_done(tmp_path: Path) -> None:
+def test_resumed_run_reverts_the_guest_and_repeats_its_acts(tmp_path: Path) -> None:
     with StockGuest({"act": [None, None, GuestFault("reset", stays=True)]}) as guest:
         result, _ = run_form(tmp_path, guest, code=3)
         assert result["steps"] >= 1

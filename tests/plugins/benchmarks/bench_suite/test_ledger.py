@@ -54,7 +54,7 @@ def test_a_result_is_never_made_again(book: AttemptLedger, status: str) -> None:
     assert SLOT not in reopen(book).pending()
 
 
-def test_a_broken_machine_is_no_result_and_is_dropped_after_three_tries(
+def test_slot_on_broken_machines_is_given_up_after_three_tries(
     book: AttemptLedger,
 ) -> None:
     for _ in range(MAX_TRIES):
@@ -128,7 +128,9 @@ def test_a_folder_has_one_writer(book: AttemptLedger) -> None:
 
 
 @pytest.mark.parametrize("cause", ["worker", "bench", "again"])
-def test_only_a_worker_that_died_counts_as_broken(book: AttemptLedger, cause: str) -> None:
+def test_lost_attempt_counts_as_broken_only_if_its_worker_died(
+    book: AttemptLedger, cause: str
+) -> None:
     for _ in range(MAX_TRIES):
         key = begin(book)
         book.write(AttemptLost.model_validate({**key, "cause": cause}))
@@ -147,7 +149,7 @@ def test_results_can_be_made_again_by_how_they_were_scored(book: AttemptLedger, 
     assert (attempt.counts, attempt.broken) == (False, False)
 
 
-def test_another_plan_is_refused_and_says_what_differs(book: AttemptLedger) -> None:
+def test_folder_of_a_different_plan_is_refused_with_the_differences(book: AttemptLedger) -> None:
     book.close()
     settings = json.loads(json.dumps(book.plan.variants["full"]))
     settings["run"]["max_steps"] = 7

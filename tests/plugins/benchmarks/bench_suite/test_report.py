@@ -170,7 +170,7 @@ def build_limited_report(folder: Path, limit: int, *, independent: bool = False)
     return build_report(folder)
 
 
-def test_success_by_steps_counts_what_had_ended_by_then(tmp_path: Path) -> None:
+def test_success_by_steps_counts_attempts_ended_by_then(tmp_path: Path) -> None:
     report = build_limited_report(tmp_path, 100)
     within = report.variants[0].within
     rates = {steps: estimate.value for steps, estimate in within.items()}

@@ -80,7 +80,7 @@ def test_files_of_a_benchmark_are_found_where_it_keeps_them(
     assert suite.problems == {}
 
 
-def test_one_id_in_two_domains_is_two_tasks(tmp_path: Path) -> None:
+def test_task_id_shared_by_two_domains_gives_two_tasks(tmp_path: Path) -> None:
     tree = {"id": "aa", "instruction": "Do it.", "config": [], "evaluator": {"func": "infeasible"}}
     for domain in ("chrome", "thunderbird"):
         (tmp_path / domain).mkdir()

@@ -11,7 +11,7 @@ from hisa.plugins.benchmarks.bench.schedule import Progress
 from hisa.plugins.benchmarks.bench.watch import show_ending
 
 
-def test_what_ended_is_a_line_of_plain_text() -> None:
+def test_ended_attempt_is_shown_as_a_plain_text_line() -> None:
     written = io.StringIO()
     console = Console(file=written, width=100, soft_wrap=True)
     first, second, hostile = (Slot("full", name, 1) for name in ("one", "two", "[red]x[/red]"))

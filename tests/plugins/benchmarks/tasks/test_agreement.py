@@ -69,7 +69,7 @@ def score_pairs(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[float, d
 
 @pytest.mark.process
 @pytest.mark.parametrize("number", range(len(BOTH_HAVE)), ids=lambda n: f"{n}-{BOTH_HAVE[n][0]}")
-def test_both_give_the_same_score(
+def test_metric_scores_the_same_as_the_osworld_package(
     score_pairs: list[tuple[float, dict[str, Any]]], number: int
 ) -> None:
     case = BOTH_HAVE[number]

@@ -110,7 +110,7 @@ def scoring(**evaluator: Any) -> dict[str, Any]:
         (scoring(postconfig=[{"type": "dance"}]), "no setup step 'dance'"),
     ],
 )
-def test_what_lacks_is_named_before_a_run(
+def test_unsupported_task_part_is_named_before_a_run(
     tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     problem_list = problems(load(tmp_path, **changes))

@@ -66,7 +66,7 @@ def test_an_invalid_address_is_refused_without_the_password(address: str) -> Non
 
 
 @pytest.mark.process
-async def test_a_machine_that_does_not_reach_the_proxy_is_no_start(tmp_path: Path) -> None:
+async def test_machine_that_cannot_reach_the_proxy_fails_to_prepare(tmp_path: Path) -> None:
     task = load_task(write(tmp_path, tree(proxy=True)))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         proxy_settings = TaskSettings(proxy=f"http://127.0.0.1:{listening.getsockname()[1]}")

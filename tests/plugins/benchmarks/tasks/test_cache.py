@@ -113,9 +113,7 @@ def test_the_public_internet_is_not_refused(host: str) -> None:
     require_public_address(f"https://{host}/a")
 
 
-async def test_nothing_reaches_a_private_server_directly_or_by_a_redirect(
-    tmp_path: Path, server: str
-) -> None:
+async def test_file_cache_never_reaches_a_private_server(tmp_path: Path, server: str) -> None:
     requested_paths.clear()
     with pytest.raises(UsageError, match="not on the public internet"):
         await FileCache(tmp_path).get(f"{server}/good")

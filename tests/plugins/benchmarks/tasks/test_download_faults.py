@@ -66,7 +66,7 @@ async def test_a_cut_download_is_made_again(tmp_path: Path, site: tuple[Site, st
     assert "part" not in " ".join(await asyncio.to_thread(os.listdir, tmp_path))
 
 
-async def test_what_is_cut_each_time_counts_as_absent(
+async def test_repeatedly_cut_download_counts_as_absent(
     tmp_path: Path, site: tuple[Site, str]
 ) -> None:
     faulty_site, base = site
@@ -79,7 +79,7 @@ async def test_what_is_cut_each_time_counts_as_absent(
     assert await files.get(f"{base}/a") == BODY
 
 
-async def test_a_wrong_length_or_a_missing_file_is_no_file(
+async def test_download_of_wrong_length_or_missing_file_fails(
     tmp_path: Path, site: tuple[Site, str]
 ) -> None:
     faulty_site, base = site

@@ -81,7 +81,7 @@ class WatchedMachine(Machine):
 
 @pytest.mark.process
 @pytest.mark.parametrize("steps", [0, 1])
-async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
+async def test_evaluator_waits_for_pending_saves_before_it_reads(
     tmp_path: Path, steps: int
 ) -> None:
     machine = WatchedMachine(ANSWERS)
@@ -92,7 +92,7 @@ async def test_what_is_still_being_saved_is_waited_for_before_it_is_read(
 
 
 @pytest.mark.process
-async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
+async def test_empty_rules_give_no_score(tmp_path: Path) -> None:
     check = several("and", "abcd")
     check["expected"][0]["rules"] = {}
     value, why = await score(tmp_path, check)
@@ -111,7 +111,7 @@ async def test_a_rule_without_meaning_is_no_score(tmp_path: Path) -> None:
         ({"conj": "xor"}, "task 't': evaluator: conj = 'xor': must be 'and' or 'or'"),
     ],
 )
-async def test_what_is_not_known_is_a_failed_check_and_never_0(
+async def test_unknown_part_fails_the_check_and_never_scores_zero(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
     task = Task(id="t", instruction="x", check={**several("and", "abcd"), **change})
@@ -120,7 +120,7 @@ async def test_what_is_not_known_is_a_failed_check_and_never_0(
     assert scoring.detail == message
 
 
-async def test_an_act_that_the_machine_refuses_while_scoring_is_no_score(tmp_path: Path) -> None:
+async def test_act_refused_during_scoring_gives_no_score(tmp_path: Path) -> None:
     class Refusing(Machine):
         async def act(self, actions: Any, /) -> None:
             raise ActionRefused("no such key")
@@ -142,7 +142,7 @@ async def test_a_task_that_lacks_something_is_refused_before_anything_is_done(
     assert machine.lines == []
 
 
-async def test_a_file_that_cannot_be_downloaded_is_no_score(tmp_path: Path) -> None:
+async def test_failed_download_gives_no_score(tmp_path: Path) -> None:
     expected = {"type": "cloud_file", "path": "https://x.org/a", "dest": "a"}
     check = {**several("and", "abcd"), "expected": [expected]}
     with pytest.raises(EnvironmentFailed, match="download nothing"):

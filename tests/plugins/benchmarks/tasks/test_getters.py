@@ -64,7 +64,7 @@ async def test_a_file_named_like_the_agents_does_not_take_its_place(tmp_path: Pa
     assert paths[0].parent == paths[1].parent != left.parent
 
 
-async def test_what_commands_say(tmp_path: Path) -> None:
+async def test_command_getter_returns_output_and_errors(tmp_path: Path) -> None:
     machine = Machine({"which": CommandResult(1, "out", "err")}, programs="which")
     for kind, output in (("vm_command_line", "out"), ("vm_command_error", "err")):
         assert await run_getter(tmp_path, kind, machine, command=["which", "x"]) == output
@@ -85,7 +85,7 @@ async def test_command_output_is_read_in_full_or_not_at_all(tmp_path: Path) -> N
             await run_getter(tmp_path, kind, machine, command=["cat", "x"])
 
 
-async def test_what_a_script_says(tmp_path: Path) -> None:
+async def test_script_getter_returns_the_output(tmp_path: Path) -> None:
     context(tmp_path)
     (tmp_path / "task" / "eval.sh").write_text("echo yes")
     machine = Machine({"bash": CommandResult(0, "yes\n")})

@@ -146,7 +146,7 @@ def picture() -> bytes:
 
 
 @pytest.mark.process
-async def test_what_slides_hold(tmp_path: Path) -> None:
+async def test_slide_getter_returns_background_and_audio(tmp_path: Path) -> None:
     machine = Machine()
     config = {"ppt_file_path": "/deck.pptx", "slide_index": "0", "dest": "kept"}
 
@@ -173,7 +173,7 @@ async def test_what_slides_hold(tmp_path: Path) -> None:
     assert await read_media(sound, deck()) is None
 
 
-async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
+async def test_vscode_getter_returns_the_file_its_command_writes(tmp_path: Path) -> None:
     class Editor(Machine):
         async def act(self, actions: Sequence[Any], /) -> None:
             typed.extend(actions)
@@ -188,7 +188,7 @@ async def test_what_a_command_of_vs_code_writes(tmp_path: Path) -> None:
     assert await run_getter(tmp_path, "vscode_config", Machine(), **config) is None
 
 
-async def test_what_a_terminal_shows(tmp_path: Path) -> None:
+async def test_terminal_getter_returns_the_shown_text(tmp_path: Path) -> None:
     machine = Showing(("terminal", "", "$ ls\n"), ("terminal", "", "$ pwd\n/home/user\n\n"))
     assert await run_getter(tmp_path, "vm_terminal_output", machine) == "$ pwd\n/home/user"
     assert await run_getter(tmp_path, "vm_terminal_output") is None

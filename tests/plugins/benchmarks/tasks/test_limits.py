@@ -98,7 +98,7 @@ def environment() -> list[str]:
         (torn, Unreadable, "KeyError: 'sheet'"),
     ],
 )
-async def test_what_goes_over_a_limit_or_fails_says_whose_fault_it_is(
+async def test_check_failure_names_whose_fault_it_is(
     function: Callable[[], Any], error: type[Exception], message: str
 ) -> None:
     limits = replace(SHORT, answer=1000, written=1_000_000)
@@ -123,7 +123,7 @@ async def test_a_scoring_that_is_called_off_ends_its_process() -> None:
         assert b"worker.py" not in words
 
 
-async def test_it_sees_nothing_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_isolated_check_cannot_see_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     variables = set(await run_isolated(environment))
     assert variables <= {

@@ -31,7 +31,9 @@ def pressing(keys: str) -> dict[str, Any]:
         (pressing("['ctrl', 'alt', 'tab']"), []),
     ],
 )
-def test_what_is_done_before_scoring_counts_too(step: dict[str, Any], titles: list[str]) -> None:
+def test_needed_apps_include_those_of_steps_before_scoring(
+    step: dict[str, Any], titles: list[str]
+) -> None:
     task = Task(id="t", instruction="x", check={"func": "exact_match", "postconfig": [step]})
     assert [app.title for app in needed_apps(task)] == titles
 
@@ -60,7 +62,7 @@ async def test_an_application_that_goes_during_the_run_leaves_no_score_but_a_ful
 
 
 @pytest.mark.process
-async def test_a_script_that_hands_over_to_nothing_is_no_application(tmp_path: Path) -> None:
+async def test_wrapper_script_of_a_missing_program_is_not_an_application(tmp_path: Path) -> None:
     app = next(app for app in APPS if app.title == "Chromium")
     folder = tmp_path / "tree" / "usr" / "local" / "bin"
     folder.mkdir(parents=True)

@@ -176,7 +176,7 @@ def test_scores() -> None:
         ("same", "missing a required|multiple values|unexpected"),
     ],
 )
-def test_a_defect_of_the_package_is_no_score(name: str, message: str) -> None:
+def test_defect_of_the_package_gives_no_score(name: str, message: str) -> None:
     options = {"result": "twice"} if name == "same" else {}
     with pytest.raises(BadRules, match=message):
         run(name, "a", "a" if name in ("same", "painted") else None, options)
@@ -203,7 +203,7 @@ def test_the_expected_file_separates_a_broken_result_from_a_broken_function(tmp_
 
 
 @pytest.mark.usefixtures("package")
-def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_metric_sees_no_keys_and_cannot_print_a_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "x")
     assert run("keys", "a", None, {})[0] == 0.0
     assert run("forges", "a", None, {})[0] == 0.0
@@ -211,7 +211,7 @@ def test_it_sees_no_keys_and_what_it_prints_is_no_verdict(monkeypatch: pytest.Mo
 
 @CAGE
 @pytest.mark.usefixtures("package")
-def test_it_has_no_network_and_writes_nowhere_else(tmp_path: Path) -> None:
+def test_metric_has_no_network_and_cannot_write_outside(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert run("connects", str(server.getsockname()[1]), None, {})[0] == 0.0
     input_file, outside = tmp_path / "given.txt", tmp_path / "outside.txt"
@@ -246,7 +246,7 @@ async def test_a_task_is_scored_by_the_package_where_we_have_no_metric(tmp_path:
 
 
 @pytest.mark.usefixtures("package")
-async def test_what_lacks_is_named_before_a_run_and_never_0(
+async def test_missing_library_is_named_before_a_run_and_never_scores_zero(
     tmp_path: Path, package_python: Path
 ) -> None:
     task = Task(id="t", instruction="x", check=check("late_lack"), folder=str(tmp_path))

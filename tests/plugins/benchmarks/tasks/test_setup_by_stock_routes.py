@@ -55,7 +55,7 @@ async def prepare(folder: Path, machine: DesktopEnvironment, *setup: Any, **more
     ],
     ids=["dies", "absent", "script", "open"],
 )
-async def test_what_a_setup_cannot_do_is_no_start(
+async def test_failing_setup_step_prevents_the_start(
     tmp_path: Path, machine: DesktopEnvironment, setup: Any, message: str
 ) -> None:
     with pytest.raises(EnvironmentFailed, match=message):
@@ -64,9 +64,7 @@ async def test_what_a_setup_cannot_do_is_no_start(
     assert left.output == ""
 
 
-async def test_what_a_setup_does_is_carried_out(
-    tmp_path: Path, machine: DesktopEnvironment
-) -> None:
+async def test_setup_steps_are_carried_out(tmp_path: Path, machine: DesktopEnvironment) -> None:
     file_name = "~/ü b.txt"
     await prepare(
         tmp_path,

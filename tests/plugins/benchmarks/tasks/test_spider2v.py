@@ -89,7 +89,7 @@ async def test_giving_up_on_a_task_that_can_be_done_scores_0() -> None:
 
 
 @pytest.mark.usefixtures("osworld_listed")
-async def test_a_dead_machine_is_no_score() -> None:
+async def test_dead_machine_gives_no_score() -> None:
     task = load_task(FILES[0])
     with pytest.raises(EnvironmentFailed):
         await TaskScorer(pause=at_once).score(task, Machine(dead=True), "succeeded")

@@ -56,7 +56,7 @@ def stub(home: Path, name: str, text: str) -> str:
         ({"launch": "sh -c 'exit 0'"}, "ended at once with 0 and opened no window"),
     ],
 )
-async def test_a_program_that_dies_is_no_start(tmp_path: Path, setup: Any, message: str) -> None:
+async def test_program_that_dies_fails_the_setup(tmp_path: Path, setup: Any, message: str) -> None:
     host = Host(tmp_path / "home")
     with pytest.raises(EnvironmentFailed, match=message) as caught:
         await prepare(tmp_path, {"run": "true"}, setup, machine=host)
@@ -87,7 +87,7 @@ async def test_an_application_that_hands_over_must_show_its_window(
         ("# code /home/user/a.py", False),
     ],
 )
-async def test_what_a_script_opens_by_a_line_of_its_own_is_waited_for(
+async def test_setup_waits_for_windows_that_a_script_line_opens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, waited: bool
 ) -> None:
     """Published scripts end once they have handed over; the window comes later."""
@@ -116,7 +116,9 @@ SCRIPT = "exec 1>/dev/null\nexec 2>/dev/null\n"
         ("/etc/passwd\ntrue\n", "line 3: ended with 126: /etc/passwd"),
     ],
 )
-async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, message: str) -> None:
+async def test_script_cannot_hide_a_failed_command(
+    tmp_path: Path, script: str, message: str
+) -> None:
     (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
     with pytest.raises(EnvironmentFailed) as caught:
         await run_script(tmp_path)
@@ -136,7 +138,9 @@ async def test_a_script_cannot_hide_what_failed(tmp_path: Path, script: str, mes
         "conda activate dbt\nmkdir -p ~/a\n",
     ],
 )
-async def test_what_a_script_looks_at_by_itself_is_no_failure(tmp_path: Path, script: str) -> None:
+async def test_expected_command_failures_in_a_script_are_ignored(
+    tmp_path: Path, script: str
+) -> None:
     (tmp_path / "init.sh").write_text(f"{SCRIPT}{script}")
     host = await run_script(tmp_path)
     listing = await host.execute("ls -d /tmp/.hisa-trace-* /tmp/.hisa-told-* 2>/dev/null")
@@ -167,7 +171,7 @@ class Careless(Host):
     ("stored_bytes", "message"),
     [(3, "5 bytes were written but 3 are there"), (None, "is not there")],
 )
-async def test_an_incomplete_file_is_no_start(
+async def test_incomplete_file_fails_the_setup(
     tmp_path: Path, stored_bytes: int | None, message: str
 ) -> None:
     (tmp_path / "a.txt").write_text("hello")

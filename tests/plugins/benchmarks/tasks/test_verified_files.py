@@ -97,7 +97,7 @@ async def test_several_results_are_set_up_and_scored(
 
 
 @pytest.mark.process
-async def test_a_command_whose_effect_does_not_come_is_no_start(tmp_path: Path) -> None:
+async def test_command_without_its_verified_effect_fails_the_setup(tmp_path: Path) -> None:
     quick = {"max_wait_time": 0, "check_interval": 0.1}
     for verification, message in (
         ({"window_exists": "Calculator"}, "no window titled 'Calculator'; there are: ..Files"),
@@ -139,7 +139,7 @@ async def test_a_task_that_wants_a_proxy_is_refused_with_its_reason(tmp_path: Pa
         ({"config": [build_verified_step(verification={"window_exists": 3})]}, "window_exists"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+def test_wrong_setup_step_is_named(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     (problem,) = problems(load_task(write(tmp_path, tree(**changes))))
     assert re.search(message, problem)
 

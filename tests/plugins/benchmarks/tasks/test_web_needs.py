@@ -47,7 +47,7 @@ def list_needs(web_task: Task, settings: TaskSettings | None = None) -> list[str
 
 
 @pytest.mark.process
-async def test_a_page_that_the_machine_does_not_reach_is_no_start_and_says_so(
+async def test_unreachable_page_fails_the_setup_and_is_named(
     tmp_path: Path,
 ) -> None:
     machine = Host(tmp_path / "home", PATH="/usr/bin:/bin")
@@ -117,7 +117,7 @@ async def test_a_machine_that_cannot_say_reaches_nothing(result: CommandResult) 
         (Task(id="t", instruction="Type https://a.example into the editor"), []),
     ],
 )
-def test_what_a_file_names_is_needed_and_nothing_is_guessed(
+def test_needed_sites_are_those_that_the_task_file_names(
     web_task: Task, expected: list[str]
 ) -> None:
     assert list_needs(web_task) == expected

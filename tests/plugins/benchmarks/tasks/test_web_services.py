@@ -82,7 +82,7 @@ async def test_pages_are_opened_once_and_worked(tmp_path: Path) -> None:
             await work_page(on, URL, [PageStep("run", value="nosuch()")])
 
 
-async def test_only_pages_of_the_machine_and_known_actions_are_taken(tmp_path: Path) -> None:
+async def test_web_setup_refuses_foreign_pages_and_unknown_actions(tmp_path: Path) -> None:
     for parameters, message in (
         ({"url": "https://example.org"}, "url"),
         ({"url": "http://localhost.example.org/"}, "url"),

@@ -108,7 +108,7 @@ def test_a_button_is_known_by_its_label_whatever_its_border(label: str, same: bo
     )
 
 
-def test_one_of_several_is_known_by_its_row() -> None:
+def test_repeated_button_is_identified_by_its_row() -> None:
     def rows(*names: str) -> Observation:
         shown = []
         for number, name in enumerate(names):
@@ -176,12 +176,12 @@ def test_a_row_that_is_chosen_is_drawn_in_other_colours_and_the_same() -> None:
 
 
 @pytest.mark.parametrize(("was", "current"), [("7", "8"), ("(7)", "(12)"), ("9:41:07", "9:41:08")])
-def test_a_lone_count_or_clock_in_a_named_row_is_no_other_row(was: str, current: str) -> None:
+def test_changed_count_or_clock_leaves_a_named_row_the_same(was: str, current: str) -> None:
     planned, now = (_list(("Inbox", "3"), ("Spam", text)) for text in (was, current))
     assert GUARD.find_objection(clicks(Point(180, 120, "image")), planned, now) == ""
 
 
-def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
+def test_field_value_in_a_tool_bar_does_not_name_a_row() -> None:
     def bar(cell: str, *, role: str = "filler", within: str = "tool bar") -> Observation:
         holder = replace(thing(within, "Formula"), box=BoundingBox(50, 90, 700, 150, "screen"))
         field = replace(thing("text", "", left=300), text=cell)
@@ -193,7 +193,7 @@ def test_what_a_field_of_a_bar_holds_names_no_row() -> None:
         assert "what stands beside" in moved, "a field may name the row of a control, or of a table"
 
 
-def test_what_was_found_later_must_have_been_there_when_it_was_decided() -> None:
+def test_target_must_have_existed_when_the_click_was_decided() -> None:
     planned, later = look([thing("push button", "Cancel", 200)]), look([BUTTON])
     reason = GUARD.find_objection(clicks(target_look=later), planned, later)
     assert "push button “Continue” came up only after this was decided" in reason
@@ -215,7 +215,7 @@ def test_keys_are_refused_where_the_focus_moved() -> None:
     assert "no longer on push button “Continue”" in GUARD.find_objection(keys(), planned, nowhere)
 
 
-def test_each_end_of_a_drag_is_held_and_a_scroll_to_windows_alone() -> None:
+def test_drag_is_held_to_both_ends_and_scroll_to_windows_alone() -> None:
     planned = look([BUTTON, thing("label", "Bin", 200)])
     to = Point(180, 220, "image")
     drag = keys(Move(to=AT), Drag(to=to))

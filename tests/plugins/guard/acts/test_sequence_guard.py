@@ -111,7 +111,7 @@ async def objection(
     return ""
 
 
-async def test_what_the_earlier_action_changed_costs_no_reading() -> None:
+async def test_change_by_the_earlier_action_needs_no_new_reading() -> None:
     planned, now = look(fields()), look(fields(Name="Ada"))
     reader = Reader(planned)
     allowed = await SequenceGuard(reader).allow(
@@ -124,7 +124,7 @@ async def test_what_the_earlier_action_changed_costs_no_reading() -> None:
     assert (box.left, box.top, box.right, box.bottom) == (92, 52, 409, 99)
 
 
-async def test_the_field_that_lost_the_focus_is_no_other_change() -> None:
+async def test_field_losing_focus_needs_no_new_reading() -> None:
     focused = [field("Name", row(0), "", "focused"), *fields()[1:]]
     plain = [field("Name", row(0), "x"), *fields()[1:]]
     reader = Reader(look(focused))
@@ -379,7 +379,7 @@ async def test_a_browsers_own_button_stops_no_keys_that_go_into_its_page() -> No
     assert reason == "push button “Pay” came up"
 
 
-async def test_what_came_up_is_measured_against_the_look_right_before_the_first_act() -> None:
+async def test_reference_look_is_taken_right_before_the_first_act() -> None:
     planned, now = look(fields()), look([*fields(), field("Voucher", row(6))])
     reader = Reader(planned, now)
 
@@ -410,7 +410,7 @@ def presses_next(
     return ""
 
 
-def test_enter_after_text_meets_no_dialog_that_came_up() -> None:
+def test_enter_after_text_is_stopped_by_a_new_dialog() -> None:
     enter = call(None, Press("enter"))
     dialog = Element("dialog", "Sure?", BoundingBox(9, 300, 99, 350, "screen"), text="Sure?")
     reason = presses_next(look([*fields(Name="Ada"), dialog]), call(0, Write("Ada")), enter)
@@ -456,7 +456,7 @@ def test_enter_goes_to_the_text_that_typing_opened_in_place(
     assert (reason == "") == pressed, reason
 
 
-def test_a_later_press_of_a_call_meets_the_same_thing_or_is_not_made() -> None:
+def test_later_press_of_a_call_is_stopped_if_its_target_changed() -> None:
     swapped = [field(n, row(i)) for i, n in enumerate(("Name", "Street", "Phone", "City"))]
     now = look([replace(e, text="x") for e in swapped])
     reason = presses_next(now, call(0, Write("Ada")), call(2))

@@ -84,9 +84,7 @@ async def test_pictures_are_searched_from_the_start_where_a_value_may_show_alrea
 
 
 @OCR
-async def test_the_hook_stands_at_the_border_and_at_no_moment(
-    tmp_path: Path, mail: SecretSettings
-) -> None:
+async def test_secrets_hook_acts_only_at_the_border(tmp_path: Path, mail: SecretSettings) -> None:
     run_parts = parts(tmp_path, mail=mail)
     hook = open_secrets(run_parts)
     assert hook is not None
@@ -116,7 +114,7 @@ class Holder:
 
 
 @OCR
-async def test_who_holds_a_machine_meets_the_border_that_it_gets_later() -> None:
+async def test_later_secret_border_covers_machines_already_handed_out() -> None:
     form, notes = FakeEnvironment(), list[Event]()
     reader = Holder(form)
     await form.act([Click(Point(300, 136, "screen")), Write(VALUE)])
@@ -183,7 +181,7 @@ async def test_a_run_with_a_secret_does_not_begin_without_the_plugin(
 
 
 @OCR
-async def test_who_acts_without_an_agent_gets_the_same_border(
+async def test_secret_border_applies_without_an_agent(
     tmp_path: Path, mail: SecretSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_parts = parts(tmp_path, mail=mail)

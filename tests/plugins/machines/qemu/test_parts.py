@@ -144,7 +144,7 @@ def _is_at_home_in(folder: Path) -> bool:
 
 
 @pytest.mark.process
-def test_kernel_gets_what_an_emulated_clock_needs_and_never_hangs(
+def test_kernel_gets_options_for_emulated_clock_and_panic(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     _lay_program(tmp_path, "qemu-system-x86_64", f'echo "$@" >{tmp_path}/said; exit 1')

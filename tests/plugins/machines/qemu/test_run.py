@@ -26,7 +26,7 @@ def test_a_task_is_done_and_scored_and_nothing_is_left(hisa: Command, own_cache:
     assert list((own_cache / "hisa" / "vm" / "machines").iterdir()) == []
 
 
-def test_a_killed_qemu_is_no_score_and_the_run_goes_on_in_a_fresh_clone(hisa: Command) -> None:
+def test_run_with_killed_qemu_has_no_score_and_resumes_in_a_clone(hisa: Command) -> None:
     hisa.run("vm", "build", "minimal")
     runs = hisa.folder / "runs"
     process = hisa.start(*RUN)

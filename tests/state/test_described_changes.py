@@ -57,7 +57,7 @@ def test_a_chosen_entry_is_described_as_selected() -> None:
     assert "“Porto” is no longer selected" in sentences
 
 
-def test_a_state_beside_another_text_is_no_text() -> None:
+def test_state_beside_a_text_is_not_quoted_as_text() -> None:
     box = BoundingBox(20, 20, 120, 40, "screen")
     before = element("table cell", "A1", box, "Porto")
     after = element("table cell", "A1", box, "", "selected")
@@ -80,7 +80,7 @@ def test_a_document_is_described_by_its_window_alone() -> None:
     assert "Document" not in describe((page,), (replace(page, text=""),))
 
 
-def test_what_the_page_behind_a_dialog_scrolled_to_is_not_new() -> None:
+def test_entries_scrolled_behind_a_dialog_are_not_new() -> None:
     box = BoundingBox(200, 60, 400, 160, "screen")
     dialog = replace(element("dialog", "", box), window="Trips")
     says = replace(
@@ -111,7 +111,7 @@ def test_rows_that_a_terminal_wrote_are_described_as_text() -> None:
     assert "user$ ls" not in sentences
 
 
-def test_a_value_stands_before_its_heading_and_once() -> None:
+def test_changed_value_is_described_once_and_before_its_heading() -> None:
     heading = element("heading", "Order 1", BoundingBox(20, 20, 120, 40, "screen"))
     field = element("text", "Total", BoundingBox(20, 60, 120, 80, "screen"), "3.85", "editable")
     note = element("static", "Paid", BoundingBox(20, 100, 120, 120, "screen"), "Paid")
@@ -142,7 +142,7 @@ async def test_a_click_on_a_disabled_button_is_described() -> None:
 
 
 @pytest.mark.parametrize("labels", [True, False])
-def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
+def test_label_of_a_field_is_not_taken_for_a_refusal(labels: bool) -> None:
     words = "Upper limit (bar)"
     label = element("label", words, BoundingBox(20, 20, 120, 40, "screen"), words)
     field = Element(
@@ -158,7 +158,7 @@ def test_the_label_of_a_field_is_no_refusal(labels: bool) -> None:
 
 
 @pytest.mark.parametrize("fields", [0, 6])
-def test_what_a_dialog_hid_did_not_come_up_with_the_page_behind_it(fields: int) -> None:
+def test_text_uncovered_by_a_closed_dialog_is_not_a_surprise(fields: int) -> None:
     """Browsers do not list a page behind a question; then it holds what it held before."""
     message = element(
         "static", "That is not a valid address", BoundingBox(20, 20, 200, 40, "screen")

@@ -26,7 +26,7 @@ def test_the_part_of_a_paragraph_at_the_point_is_the_target(x: float, y: float, 
     assert target.role == ("link" if name == "vel" else "static")
 
 
-def test_what_covers_a_text_is_met() -> None:
+def test_click_target_is_the_part_that_covers_a_text() -> None:
     dialog = thing("dialog", "Ask", (150, 140, 150, 80))
     shown = [*PARAGRAPH[:3], dialog, thing("static", "Sure?", (160, 150, 90, 45), 3)]
     target = target_at(Point(202, 161, "screen"), look(shown), "")

@@ -46,7 +46,7 @@ MENU = tuple(
 )
 
 
-async def test_a_cell_beside_an_open_calendar_is_no_day_of_it() -> None:
+async def test_cell_beside_a_calendar_is_not_taken_for_a_day() -> None:
     description = "day 28 in the calendar of March 2017"
     with pytest.raises(NotFound, match="in no calendar"):
         await find(description, column_and())
@@ -55,7 +55,7 @@ async def test_a_cell_beside_an_open_calendar_is_no_day_of_it() -> None:
 
 
 @pytest.mark.parametrize("screen", ["calc_sheet", "calc_menu"])
-async def test_a_button_called_otherwise_is_no_arrow(screen: str) -> None:
+async def test_button_of_a_different_name_is_not_taken_for_an_arrow(screen: str) -> None:
     observation = load_saved(screen)
     with pytest.raises(NotFound, match="no arrow") as refused:
         await find("drop-down arrow at the right of Freeze Rows and Columns", observation)
@@ -64,13 +64,13 @@ async def test_a_button_called_otherwise_is_no_arrow(screen: str) -> None:
 
 
 @pytest.mark.parametrize("description", ["Insert row", "Delete", "the Delete button"])
-async def test_what_an_open_menu_has_too_is_not_sure_outside_of_it(description: str) -> None:
+async def test_button_repeated_in_an_open_menu_is_uncertain(description: str) -> None:
     with pytest.raises(NotFound, match="in what is open over it fits as well") as refused:
         await find(description, buttons_and(*MENU))
     assert any("Row" in candidate for candidate in refused.value.candidates)
 
 
-async def test_a_dialog_in_a_page_has_no_part_outside_of_it() -> None:
+async def test_part_outside_a_dialog_is_not_taken_for_its_part() -> None:
     dialog = shown("dialog", "Rename", (400, 200, 300, 200))
     ok = shown("push button", "OK", (420, 360, 80, 28))
     description = "the Insert button in the dialog"

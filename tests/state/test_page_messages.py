@@ -87,7 +87,7 @@ async def test_a_pages_own_refusal_is_unexpected_with_its_words(role: str, words
     "words",
     ["Thank you, please check your mail.", "Saved.", "Booked: no errors.", "Seat 14", "12 results"],
 )
-async def test_what_a_page_grants_is_expected(words: str) -> None:
+async def test_success_message_of_a_page_is_expected(words: str) -> None:
     event = await abstract_step(
         PAGE, (*PAGE, replace(element("static", words, box(250, 84)), text=words))
     )

@@ -67,7 +67,7 @@ def test_entry_names_the_step_that_acted_on_it() -> None:
     assert list(build_mark_lines((other,), steps)) == ["1 "]
 
 
-def test_what_is_missing_goes_with_each_step() -> None:
+def test_to_do_list_shrinks_with_every_step() -> None:
     task = 'Enter "Ada" as the name, choose Gift and press Save.'
     screen = (SAVE, NAME, GIFT, TEXT)
     filled = (SAVE, replace(NAME, value="Ada", is_filled=True), GIFT, TEXT)

@@ -50,7 +50,7 @@ _FIELD, _SAVE = Target(role="text", label="Name"), Target(role=WINDOW, name="Sav
         (None, None, None),
     ],
 )
-def test_keys_are_held_to_what_had_the_keyboard_in_either_run(
+def test_keys_keep_the_focus_of_either_run(
     first: Target | None, second: Target | None, expected: Target | None
 ) -> None:
     assert (
@@ -85,14 +85,14 @@ def _build_typing_program(focus: Target | None) -> Program:
     return _program().model_copy(update={"steps": (step,)})
 
 
-def test_an_effect_is_what_the_player_will_read_so() -> None:
+def test_effect_omits_changes_that_the_player_cannot_detect() -> None:
     one_order, two_orders = look(orders([ANN])), look(orders([ANN, BO]))
     effects = effects_between(two_orders, one_order)
     assert Effect(what="went", role="static", name="Bo Lind") in effects
     assert all(effect.name != "Ship" for effect in effects), "one of two that went leaves one"
 
 
-def test_what_is_new_ranks_before_what_comes_back() -> None:
+def test_new_effects_rank_before_recurring_effects() -> None:
     known = {("static", word) for word in (*ANN, *BO)}
     saved_text = thing("static", "Saved.", (10, 600, 80, 20))
     effects = effects_between(look([]), look([*orders([ANN, BO]), saved_text]), known)

@@ -44,9 +44,7 @@ async def run_to_end(
         (401, "export OPENAI_API_KEY=…"),
     ],
 )
-async def test_a_refused_model_call_says_what_helps(
-    status: int, helps: str, tmp_path: Path
-) -> None:
+async def test_refused_model_call_names_a_fix(status: int, helps: str, tmp_path: Path) -> None:
     with FakeServer(then=lambda _: Fault("status", status=status, text="no")) as server:
         message, logged, _ = await run_to_end(tmp_path, server.url, FakeEnvironment())
     assert f"answered {status}: no" in message
@@ -59,14 +57,14 @@ class _Gone(FakeEnvironment):
         raise EnvironmentFailed("the machine is gone", fix="start it again")
 
 
-async def test_a_broken_machine_says_what_helps(tmp_path: Path) -> None:
+async def test_broken_machine_names_a_fix(tmp_path: Path) -> None:
     message, logged, failures = await run_to_end(tmp_path, "http://127.0.0.1:9/v1", _Gone())
     assert message == logged == "the machine is gone; try: start it again"
     assert failures == [message]
 
 
 @pytest.mark.process
-def test_terminal_and_json_say_what_helps(tmp_path: Path) -> None:
+def test_terminal_and_json_name_a_fix(tmp_path: Path) -> None:
     refused = Fault("status", status=401, text="wrong key")
     with StockGuest() as guest, FakeServer(then=lambda _: refused) as server:
         command = Command(tmp_path, url=server.url)
