@@ -5,6 +5,7 @@ WORKERS ?= 3
 BIN    := $(VENV)/bin
 PYTEST  = $(BIN)/python -m pytest $(TESTS) -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PLUGINS = $(notdir $(patsubst %/__init__.py,%,$(wildcard tests/plugins/*/__init__.py)))
+EYES    = $(addprefix tests/plugins/,eyes reading matching guard/secrets) tests/environments
 
 ifeq ($(P),core)
 TESTS := tests --ignore tests/plugins
@@ -15,7 +16,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-train test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-train test-eyes test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,9 @@ test-again: $(VENV)/.dev  ## run once more the tests that failed last, where the
 
 test-train: $(VENV)/.train  ## install PyTorch without CUDA and run the tests of training
 	$(BIN)/python -m pytest tests/plugins/training -n $(WORKERS) --dist loadfile
+
+test-eyes: $(VENV)/.eyes  ## install the nets of the eyes and run the tests that see and read pictures
+	$(BIN)/python -m pytest $(EYES) -n $(WORKERS) --dist loadfile
 
 test-vm: $(VENV)/.dev  ## install QEMU, build a virtual machine and run the tests that start some
 	@sh scripts/install-vm.sh
@@ -132,6 +136,10 @@ $(VENV)/.dev: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts --editable '.[dev]'
 	$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null || true  # a sandbox writes no .pyc
 	$(BIN)/hisa install --alone osworld miniwob
+	@touch $@
+
+$(VENV)/.eyes: $(VENV)/.dev
+	$(BIN)/hisa install eyes
 	@touch $@
 
 $(VENV)/.train: $(VENV)/.dev scripts/install-torch.sh

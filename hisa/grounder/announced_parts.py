@@ -20,8 +20,8 @@ def load_parts() -> list[tuple[EntryPoint, Any]]:
     """Load the lists, rankers and text readers that packages announce, HiSA's own first.
 
     Each is a `ThingList`, `TextReader`, `ElementSight` or `SelfTest` of `hisa.grounder.base`, a
-    `Matcher` of `hisa.grounder.matchers`, or a ranker, which a matcher asks. One part may be several
-    of these.
+    `Matcher` of `hisa.grounder.matchers`, or a ranker, which a matcher asks. One part may be
+    several of these.
 
     Raises:
         PluginFailed: a part cannot be imported or is of no known kind; names the package.

@@ -106,8 +106,8 @@ class ElementSight(Protocol):
     def see_elements(self, observation: Observation) -> tuple[Element, ...]:
         """Returns the elements on the picture of ``observation``, in screen space.
 
-        They have the roles that accessibility reports and the state `hisa.screen.sight.SEEN`. Called
-        from several threads.
+        They have the roles that accessibility reports and the state `hisa.screen.sight.SEEN`.
+        Called from several threads.
 
         Raises:
             OcrUnavailable: the text cannot be read.

@@ -11,7 +11,7 @@ from PIL import Image
 from hisa.config import EnvironmentSettings
 from hisa.environments.guest_environment import GuestEnvironment
 from hisa.environments.transport.base import RawObservation
-from hisa.screen import sight
+from hisa.machine import plugins
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot
 from hisa.screen.sight import SEEN, see_elements
@@ -74,9 +74,9 @@ def announce(monkeypatch: pytest.MonkeyPatch, *parts: Sight) -> None:
     """Announce nothing but these parts in ``hisa.lists``."""
     points = [EntryPoint(f"sight{n}", f"package{n}:SIGHT", "hisa.lists") for n in range(len(parts))]
     by_name = {point.name: (point, part) for point, part in zip(points, parts, strict=True)}
-    monkeypatch.setattr(sight.plugins, "points", lambda _group: tuple(points))
-    monkeypatch.setattr(sight.plugins, "find", lambda _group, name: by_name[name][0])
-    monkeypatch.setattr(sight.plugins, "load", lambda _group, point: by_name[point.name][1])
+    monkeypatch.setattr(plugins, "points", lambda _group: tuple(points))
+    monkeypatch.setattr(plugins, "find", lambda _group, name: by_name[name][0])
+    monkeypatch.setattr(plugins, "load", lambda _group, point: by_name[point.name][1])
 
 
 async def test_machine_without_a_tree_gives_seen_elements_that_are_never_complete(

@@ -14,7 +14,7 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench.grounding.grounding_methods import open_way
 from hisa.plugins.benchmarks.bench.grounding.grounding_report import build_grounding_report
 from hisa.plugins.benchmarks.bench.grounding.published_suites import open_grounding_suite
-from hisa.plugins.benchmarks.bench.grounding.runner import Answer, answers
+from hisa.plugins.benchmarks.bench.grounding.runner import Answer, Shown, answers
 from hisa.plugins.benchmarks.bench.grounding.targets import GroundingSuite
 from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.screen import ocr
@@ -44,7 +44,7 @@ async def collect_answers(
     suite: GroundingSuite, way: str, settings: Settings | None = None
 ) -> dict[tuple[str, str], Answer]:
     async with open_way(way, settings or Settings()) as opened_way:
-        answer_list = [answer async for answer in answers(suite.targets, opened_way, LIMIT)]
+        answer_list = [answer async for answer in answers(suite.targets, opened_way, Shown(LIMIT))]
     assert len(answer_list) == len(suite.targets)
     return {(answer.screen, answer.description): answer for answer in answer_list}
 

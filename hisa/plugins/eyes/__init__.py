@@ -1,0 +1,1 @@
+"""Reads the screen with models of its own: controls, text and icons."""
