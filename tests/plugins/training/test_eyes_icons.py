@@ -10,6 +10,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from hisa.plugins.eyes.icon_reader import SIDE, prepare_crop
+from hisa.plugins.eyes.training.export_icons import Exam, choose_least_chance, group_confused
 from hisa.plugins.eyes.training.icon_crops import draw_clutter, draw_icon
 from hisa.plugins.eyes.training.icon_meanings import join_names, name_key
 from hisa.plugins.eyes.training.icon_sets import (
@@ -113,3 +114,25 @@ def test_a_step_lowers_the_loss() -> None:
     optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3)
     losses = [take_step(net, optimizer, batch) for _ in range(8)]
     assert losses[-1] < losses[0]
+
+
+def test_meanings_that_are_confused_are_joined_unless_sets_draw_both() -> None:
+    confusions = np.array([[0.4, 0.4, 0.0], [0.3, 0.3, 0.0], [0.1, 0.0, 0.9]])
+    apart = [frozenset("ab"), frozenset("cd"), frozenset("ab")]
+    assert group_confused(confusions, apart) == [[0, 1], [2]]
+    together = [frozenset("ab"), frozenset("ab"), frozenset("ab")]
+    assert group_confused(confusions, together) == [[0], [1], [2]]
+
+
+def test_the_least_chance_keeps_wrong_answers_out() -> None:
+    tops = np.concatenate([np.linspace(0.6, 0.99, 100), np.linspace(0.51, 0.59, 20)])
+    chances = np.stack([np.zeros(120), tops, 1 - tops], axis=1).astype(np.float32)
+    answers = np.repeat([1, 2], [100, 20])
+    exam = Exam(
+        crops=np.zeros((120, 2, SIDE, SIDE), np.uint8),
+        answers=answers,
+        kinds=np.full(120, "known"),
+        fits=answers[:, None] == np.arange(3),
+    )
+    least = choose_least_chance(chances, exam)
+    assert 0.55 < least < 0.6
