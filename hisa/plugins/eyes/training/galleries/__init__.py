@@ -1,0 +1,1 @@
+"""Random windows of desktop toolkits that report their own widgets."""
