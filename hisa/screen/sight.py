@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hisa.errors import PluginFailed
 from hisa.machine import plugins
 from hisa.screen.observation import Observation
 
@@ -16,7 +15,11 @@ SEEN = "seen"
 
 
 def can_see() -> bool:
-    """Whether an installed package sees elements on pictures, and has what it needs."""
+    """Whether an installed package sees elements on pictures, and has what it needs.
+
+    Raises:
+        PluginFailed: a part of ``hisa.lists`` cannot be imported; names the package.
+    """
     return _load_sight() is not None
 
 
@@ -53,12 +56,9 @@ def see_elements(observation: Observation) -> Observation:
 def _load_sight() -> tuple[Any, Any] | None:
     """Returns the announced `hisa.grounder.base.ElementSight` with its entry point, if usable."""
     for point in reversed(plugins.points("lists")):
-        if point != plugins.find("lists", point.name):
-            continue  # HiSA's own part has this name
-        try:
-            part = plugins.load("lists", point)
-        except PluginFailed:
-            continue
+        if point != plugins.find("lists", point.name) or plugins.is_left_out(point):
+            continue  # HiSA's own part has this name, or its plugin is not here
+        part = plugins.load("lists", point)
         if hasattr(part, "see_elements") and part.available():
             return point, part
     return None
