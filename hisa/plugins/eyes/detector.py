@@ -12,7 +12,7 @@ import json
 import math
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from hisa.errors import LibraryLacking, OperatorError
-from hisa.screen.geometry import BoundingBox
+from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Screenshot
 
 __all__ = [
@@ -145,7 +145,8 @@ class Detector:
         pixels, scale = _fit_pixels(screenshot.pixels)
         (maps,) = self._session.run(None, {"pixels": pixels[np.newaxis]})
         controls = read_maps(maps[0], self.calibration, roles=self.roles, states=self.states)
-        return tuple(_place_control(control, scale, screenshot) for control in controls)
+        placed = (_place_control(control, scale, screenshot.size) for control in controls)
+        return tuple(control for control in placed if control is not None)
 
 
 _lock = threading.Lock()
@@ -176,14 +177,12 @@ def pad_pixels(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return padded
 
 
-def _place_control(control: Control, scale: float, screenshot: Screenshot) -> Control:
-    """Returns a control of the scaled picture in pixels of the picture, clipped to it."""
-    box, size = control.box, screenshot.size
-    left, top = max(0.0, box.left / scale), max(0.0, box.top / scale)
-    right, bottom = min(size.width, box.right / scale), min(size.height, box.bottom / scale)
-    return Control(
-        control.role, BoundingBox(left, top, right, bottom), control.chance, control.states
-    )
+def _place_control(control: Control, scale: float, size: Size) -> Control | None:
+    """Returns a control of the scaled picture on one of ``size``; None if it lies beyond it."""
+    box = control.box
+    full = BoundingBox(box.left / scale, box.top / scale, box.right / scale, box.bottom / scale)
+    inside = full.intersection(BoundingBox(0, 0, size.width, size.height))
+    return None if inside is None else replace(control, box=inside)
 
 
 def read_maps(

@@ -1,0 +1,325 @@
+"""Screens with known controls for the detector: read, cut and disturbed, and made into maps."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import itertools
+import json
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFilter
+
+from hisa.plugins.eyes.detector import (
+    OUTER_ROLES,
+    ROLES,
+    STATES,
+    STRIDE,
+    Control,
+    overlap_boxes,
+)
+
+__all__ = [
+    "CROP",
+    "Batch",
+    "Screen",
+    "draw_maps",
+    "find_hits",
+    "make_batches",
+    "open_pixels",
+    "read_screens",
+]
+
+CROP = (640, 384)
+"""Width and height in pixels; a step of four takes two cores about 0.35 s."""
+_SHAPES = ((CROP, 4), (CROP, 4), ((2 * CROP[0], 2 * CROP[1]), 1))
+"""Sizes of crops and counts of batches in turn: large ones show dialogs and tables whole."""
+_SCALES = (0.45, 2.0)
+_LEAST_SHARE, _LEAST_SIDE = 0.3, 4.0
+"""Of a thing that the edge of a crop cuts: the visible share and pixels that make it a thing."""
+_SPREAD = 0.54 / 6
+"""Standard deviation of a heat map's bump, as a share of the box (0.54: TTFNet, 1909.00700)."""
+_FILTERS = (
+    *(Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS),
+    *(Image.Resampling.HAMMING, Image.Resampling.BOX),
+)
+_REREAD = 4000
+"""Crops between two looks for screens that were added."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A picture and what is on it; ``boxes`` [n, 4] in pixels, ``states`` [n, states] 0 or 1."""
+
+    path: Path
+    source: str
+    split: str
+    roles: NDArray[np.int64]
+    boxes: NDArray[np.float32]
+    states: NDArray[np.float32]
+
+
+class Batch(NamedTuple):
+    """Pixels of crops and their maps, as `hisa.plugins.eyes.training.detector_net` takes them."""
+
+    pixels: NDArray[np.uint8]
+    heat: NDArray[np.float32]
+    sides: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    states: NDArray[np.float32]
+
+
+def find_hits(screen: Screen, controls: Sequence[Control]) -> NDArray[np.bool_]:
+    """Returns for the things of a screen [n, 3] which of three kinds of boxes there are.
+
+    The first holds the thing's centre and has its role, the second holds its centre, the third
+    overlaps it by half; the last two may be of any role.
+    """
+    edges = [(c.box.left, c.box.top, c.box.right, c.box.bottom) for c in controls]
+    drawn = np.array(edges, np.float64).reshape(-1, 4)
+    roles = np.array([ROLES.index(control.role) for control in controls], np.int64)
+    rows = []
+    for box, role in zip(screen.boxes, screen.roles, strict=True):
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        left, top, right, bottom = drawn.T
+        holds = (left <= x) & (x < right) & (top <= y) & (y < bottom)
+        fits = overlap_boxes(box, drawn) >= 0.5
+        rows.append([(holds & (roles == role)).any(), holds.any(), fits.any()])
+    return np.array(rows, np.bool_).reshape(-1, 3)
+
+
+def read_screens(folders: Iterable[Path], split: str = "") -> list[Screen]:
+    """Returns the screens of ``screens.jsonl`` files, of one split or of all.
+
+    A last line that is still being written is left out.
+    """
+    screens = []
+    for folder in folders:
+        for line in (folder / "screens.jsonl").read_text("utf-8").splitlines(keepends=True):
+            row = json.loads(line) if line.endswith("\n") else None
+            if row is not None and split in ("", row["split"]):
+                screens.append(_read_screen(folder, row))
+    return screens
+
+
+def _read_screen(folder: Path, row: dict[str, Any]) -> Screen:
+    rows = [entry for entry in row["boxes"] if entry["role"] in ROLES]
+    states = [[name in entry["states"] for name in STATES] for entry in rows]
+    return Screen(
+        folder / row["file"],
+        row["source"],
+        row["split"],
+        np.array([ROLES.index(entry["role"]) for entry in rows], np.int64),
+        np.array([entry["box"] for entry in rows], np.float32).reshape(-1, 4),
+        np.array(states, np.float32).reshape(-1, len(STATES)),
+    )
+
+
+def open_pixels(screen: Screen, cache: Path) -> NDArray[np.uint8]:
+    """Returns the pixels of a screen; decoded on first use, and mapped from ``cache`` later."""
+    key = f"{screen.path} {screen.path.stat().st_mtime_ns}"
+    name = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
+    path = cache / f"{name}.npy"
+    if not path.exists():
+        with Image.open(screen.path) as picture:
+            pixels = np.asarray(picture.convert("RGB"))
+        part = path.with_suffix(".part.npy")
+        np.save(part, pixels)
+        part.replace(path)
+    return np.asarray(np.load(path, mmap_mode="r"))
+
+
+def make_batches(
+    folders: Sequence[Path], cache: Path, *, seed: int, apart: Sequence[str] = ()
+) -> Iterator[Batch]:
+    """Yields batches of disturbed crops of training screens without end.
+
+    Args:
+        folders: folders in the shared format; screens that are added meanwhile are used too.
+        cache: a folder for decoded pictures.
+        seed: of all that is drawn.
+        apart: sources that are not trained on.
+    """
+    draws = random.Random(seed)
+    screens = _draw_screens(folders, apart, draws)
+    for size, count in itertools.cycle(_SHAPES):
+        examples = [
+            _cut_example(screen, open_pixels(screen, cache), role, size, draws)
+            for screen, role in itertools.islice(screens, count)
+        ]
+        yield Batch(*map(np.stack, zip(*examples, strict=True)))
+
+
+def _draw_screens(
+    folders: Sequence[Path], apart: Sequence[str], draws: random.Random
+) -> Iterator[tuple[Screen, int | None]]:
+    """Yields screens, half of them for a role that is to be near the middle of the crop.
+
+    Sources count by the square root of their screens; roles count evenly, since sliders are rarer
+    than links.
+    """
+    while True:
+        every = [
+            s for s in read_screens(folders, "train") if s.source not in apart and len(s.boxes)
+        ]
+        by_source, by_role = defaultdict[str, list[int]](list), defaultdict[int, list[int]](list)
+        for number, screen in enumerate(every):
+            by_source[screen.source].append(number)
+            for role in np.unique(screen.roles).tolist():
+                by_role[role].append(number)
+        sources = list(by_source.values())
+        shares = [math.sqrt(len(numbers)) for numbers in sources]
+        for _ in range(_REREAD // 2):
+            role = draws.choice(list(by_role))
+            yield every[draws.choice(by_role[role])], role
+            yield every[draws.choice(draws.choices(sources, shares)[0])], None
+
+
+def _cut_example(
+    screen: Screen,
+    pixels: NDArray[np.uint8],
+    role: int | None,
+    size: tuple[int, int],
+    draws: random.Random,
+) -> tuple[NDArray[Any], ...]:
+    """Returns a crop and its maps, at a drawn scale, around a thing of a role if there is one."""
+    height, width = pixels.shape[:2]
+    least = max(_SCALES[0], 0.8 * size[0] / width)  # a crop may be a quarter wider than the screen
+    scale = math.exp(draws.uniform(math.log(least), math.log(_SCALES[1])))
+    wide, tall = size[0] / scale, size[1] / scale
+    x, y = draws.uniform(0, width), draws.uniform(0, height)
+    if role is not None:
+        box = screen.boxes[draws.choice(np.flatnonzero(screen.roles == role).tolist())]
+        x, y = (box[:2] + box[2:]) / 2
+        x, y = x + draws.uniform(-0.4, 0.4) * wide, y + draws.uniform(-0.4, 0.4) * tall
+    left = min(max(0.0, float(x) - wide / 2), max(0.0, width - wide))
+    top = min(max(0.0, float(y) - tall / 2), max(0.0, height - tall))
+    crop = _resize(pixels, (left, top, left + wide, top + tall), size, draws)
+    boxes = (screen.boxes - np.array([left, top, left, top], np.float32)) * scale
+    clipped = np.clip(boxes, 0, np.array(size * 2, np.float32))
+    sides = clipped[:, 2:] - clipped[:, :2]
+    share = sides.prod(1) / np.maximum((boxes[:, 2:] - boxes[:, :2]).prod(1), 1e-6)
+    stays = (share >= _LEAST_SHARE) & (sides.min(1, initial=1e9) >= _LEAST_SIDE)
+    maps = draw_maps(clipped[stays], screen.roles[stays], screen.states[stays], size)
+    return np.array(_disturb(crop, draws)), *maps
+
+
+def _resize(
+    pixels: NDArray[np.uint8],
+    box: tuple[float, float, float, float],
+    size: tuple[int, int],
+    draws: random.Random,
+) -> Image.Image:
+    """Returns the part of a picture inside ``box`` at a size; a plain colour lies beyond it."""
+    height, width = pixels.shape[:2]
+    left, top, right, bottom = box[0], box[1], min(box[2], width), min(box[3], height)
+    scale = size[0] / (box[2] - box[0])
+    inner = min(size[0], round((right - left) * scale)), min(size[1], round((bottom - top) * scale))
+    x, y = int(left), int(top)
+    part = Image.fromarray(pixels[y : math.ceil(bottom), x : math.ceil(right)])
+    method = draws.choice(_FILTERS)
+    scaled = part.resize(inner, method, (left - x, top - y, right - x, bottom - y))
+    whole = Image.new("RGB", size, tuple(draws.randrange(256) for _ in range(3)))
+    whole.paste(scaled, (0, 0))
+    return whole
+
+
+def _disturb(crop: Image.Image, draws: random.Random) -> Image.Image:
+    """Returns a crop with other colours, a pointer, and traces of blur and compression."""
+    chance = draws.random
+    if chance() < 0.5:
+        crop = _recolour(crop, draws)
+    if chance() < 0.2:
+        _draw_pointer(crop, draws)
+    if chance() < 0.1:
+        crop = crop.filter(ImageFilter.GaussianBlur(draws.uniform(0.3, 0.9)))
+    if chance() < 0.3:
+        file = io.BytesIO()
+        crop.save(file, "JPEG", quality=draws.randint(30, 95), subsampling=draws.choice((0, 2)))
+        crop = Image.open(file).convert("RGB")
+    return crop
+
+
+def _recolour(crop: Image.Image, draws: random.Random) -> Image.Image:
+    """Returns a crop with other gamma, contrast and tint; perhaps inverted or fewer colours."""
+    level = np.arange(256) / 255
+    gamma, contrast = math.exp(draws.gauss(0, 0.25)), draws.uniform(0.7, 1.1)
+    table = []
+    for _ in range(3):
+        gain, lift = draws.uniform(0.85, 1.1), draws.uniform(-0.06, 0.06)
+        curve = ((level**gamma - 0.5) * contrast + 0.5) * gain + lift
+        table.append(curve)
+    curves = np.array(table)
+    if draws.random() < 0.25:
+        curves = 1 - curves
+    if draws.random() < 0.1:
+        curves = np.round(curves * 15) / 15
+    values = np.clip(curves * 255, 0, 255).astype(int).ravel().tolist()
+    channels = list(crop.split())
+    if draws.random() < 0.3:
+        draws.shuffle(channels)
+    return Image.merge("RGB", channels).point(values)
+
+
+def _draw_pointer(crop: Image.Image, draws: random.Random) -> None:
+    """Draws an arrow onto a crop; the controls under it are still there."""
+    x, y, size = draws.uniform(0, crop.width), draws.uniform(0, crop.height), draws.uniform(8, 24)
+    outline = ((0, 0), (0, 1), (0.22, 0.8), (0.38, 1.15), (0.54, 1.08), (0.38, 0.74), (0.7, 0.72))
+    fill, edge = draws.choice((("black", "white"), ("white", "black")))
+    points = [(x + size * across, y + size * down) for across, down in outline]
+    ImageDraw.Draw(crop).polygon(points, fill, edge)
+
+
+def draw_maps(
+    boxes: NDArray[np.float32],
+    roles: NDArray[np.int64],
+    states: NDArray[np.float32],
+    size: tuple[int, int],
+) -> tuple[NDArray[np.float32], ...]:
+    """Returns the maps heat, sides, weights and states for things; smaller ones lie on top.
+
+    Args:
+        boxes: [n, 4] in pixels, inside the picture.
+        roles: their places in `ROLES`.
+        states: 0 or 1 [n, states].
+        size: width and height of the picture in pixels.
+    """
+    width, height = size[0] // STRIDE, size[1] // STRIDE
+    heat = np.zeros((len(ROLES) + 1, height, width), np.float32)
+    sides = np.zeros((2, 4, height, width), np.float32)
+    weights = np.zeros((2, height, width), np.float32)
+    state_map = np.zeros((len(STATES), height, width), np.float32)
+    for at in np.argsort(-(boxes[:, 2:] - boxes[:, :2]).prod(1)):
+        left, top, right, bottom = map(float, boxes[at])
+        columns, across = _draw_bump(left, right, width)
+        rows, down = _draw_bump(top, bottom, height)
+        patch, bump = (slice(*rows), slice(*columns)), down[:, None] * across
+        group = int(ROLES[roles[at]] in OUTER_ROLES)
+        for channel in (roles[at], len(ROLES)):
+            np.maximum(heat[channel][patch], bump, out=heat[channel][patch])
+        x = (np.arange(*columns, dtype=np.float32) + 0.5) * STRIDE
+        y = (np.arange(*rows, dtype=np.float32)[:, None] + 0.5) * STRIDE
+        for side, distance in enumerate((x - left, y - top, right - x, bottom - y)):
+            sides[group, side][patch] = np.log(np.maximum(distance, 0.5))
+        weights[group][patch] = bump / bump.sum()
+        state_map[(slice(None), *patch)] = states[at][:, None, None]
+    return heat, sides, weights, state_map
+
+
+def _draw_bump(low: float, high: float, cells: int) -> tuple[tuple[int, int], NDArray[np.float32]]:
+    """Returns the range of cells around the middle of an interval, and values from 0 to 1 there."""
+    centre = min(cells - 1, int((low + high) / 2 / STRIDE))
+    extent = (high - low) / STRIDE
+    reach = int(extent / 2 * 0.54)
+    first, last = max(0, centre - reach), min(cells, centre + reach + 1)
+    spread = max((2 * reach + 1) / 6, _SPREAD * extent)
+    offsets = np.arange(first, last) - centre
+    return (first, last), np.exp(-(offsets**2) / (2 * spread**2)).astype(np.float32)

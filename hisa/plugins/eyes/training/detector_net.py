@@ -1,0 +1,147 @@
+"""The net that detects controls: a small pyramid of convolutions with one map at a quarter size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from hisa.plugins.eyes.detector import ROLES, STATES
+
+__all__ = ["HEATS", "DetectorNet", "compute_losses"]
+
+HEATS = len(ROLES) + 1
+"""Heat maps: one a role, and one for any role."""
+_WIDTHS = (16, 32, 64, 96, 128)
+"""Channels at strides 2, 4, 8, 16 and 32. Dense 3x3 convolutions: on CPUs they run at ten times the
+operations a second of depth-wise ones when trained."""
+_MERGED, _HEAD = 48, 64
+_RARE, _USUAL_SIDE = -4.0, 2.5
+"""First biases: a control in 50 cells, and sides 12 pixels away (logarithm)."""
+
+
+def _convolve(
+    inner: int, outer: int, *, stride: int = 1, size: int = 3, step: int = 1
+) -> nn.Module:
+    pad = step * (size // 2)
+    convolution = nn.Conv2d(inner, outer, size, stride, pad, dilation=step, bias=False)
+    return nn.Sequential(convolution, nn.BatchNorm2d(outer), nn.ReLU(inplace=True))
+
+
+class _Residual(nn.Module):
+    """Two convolutions beside a shortcut; ``step`` spreads their cells to see further."""
+
+    def __init__(self, width: int, step: int = 1) -> None:
+        super().__init__()
+        self.first, self.second = (_convolve(width, width, step=step) for _ in range(2))
+
+    def forward(self, cells: torch.Tensor) -> torch.Tensor:
+        return cast(torch.Tensor, cells + self.second(self.first(cells)))
+
+
+class _Merge(nn.Module):
+    """Adds a coarse map to a finer one."""
+
+    def __init__(self, coarse: int, fine: int, outer: int) -> None:
+        super().__init__()
+        self.coarse, self.fine = (nn.Conv2d(inner, outer, 1) for inner in (coarse, fine))
+        self.join = nn.Sequential(nn.ReLU(inplace=True), _convolve(outer, outer))
+
+    def forward(self, coarse: torch.Tensor, fine: torch.Tensor) -> torch.Tensor:
+        enlarged = functional.interpolate(self.coarse(coarse), scale_factor=2.0, mode="nearest")
+        return cast(torch.Tensor, self.join(enlarged + self.fine(fine)))
+
+
+class DetectorNet(nn.Module):
+    """Takes pixels [n, height, width, 3] of 0 to 255 and returns raw maps [n, channels, h/4, w/4].
+
+    The sides must be multiples of 32. For the channels see `hisa.plugins.eyes.detector.read_maps`.
+    The steps of the coarsest residuals let a cell see some 900 pixels: dialogs are that wide.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        half, quarter, eighth, coarse, coarsest = _WIDTHS
+        self.stem = nn.Sequential(
+            _convolve(3, half, stride=2), _convolve(half, quarter, stride=2), _Residual(quarter)
+        )
+        self.eighth = _stage(quarter, eighth, (1, 1))
+        self.coarse = _stage(eighth, coarse, (1, 1))
+        self.coarsest = _stage(coarse, coarsest, (2, 3))
+        self.merge_coarse = _Merge(coarsest, coarse, eighth)
+        self.merge_eighth = _Merge(eighth, eighth, eighth)
+        self.merge_quarter = _Merge(eighth, quarter, _MERGED)
+        self.head = _convolve(_MERGED, _HEAD)
+        self.out = nn.Conv2d(_HEAD, HEATS + 8 + len(STATES), 1)
+        with torch.no_grad():
+            self.out.bias[:HEATS] = _RARE
+            self.out.bias[HEATS : HEATS + 8] = _USUAL_SIDE
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Returns raw maps; see the class."""
+        quarter = self.stem(pixels.permute(0, 3, 1, 2).float() / 64 - 2)
+        eighth = self.eighth(quarter)
+        coarse = self.coarse(eighth)
+        cells = self.merge_coarse(self.coarsest(coarse), coarse)
+        cells = self.merge_quarter(self.merge_eighth(cells, eighth), quarter)
+        cells = self.head(cells)
+        with torch.autocast("cpu", enabled=False):  # 8 bits are too few for logarithms of sides
+            return cast(torch.Tensor, self.out(cells.float()))
+
+
+def _stage(inner: int, outer: int, steps: Sequence[int]) -> nn.Module:
+    return nn.Sequential(
+        _convolve(inner, outer, stride=2), *(_Residual(outer, step) for step in steps)
+    )
+
+
+def compute_losses(
+    maps: torch.Tensor,
+    heat: torch.Tensor,
+    sides: torch.Tensor,
+    weights: torch.Tensor,
+    states: torch.Tensor,
+) -> dict[str, torch.Tensor]:
+    """Returns the losses "heat", "box" and "state", of which the sum is trained.
+
+    Args:
+        maps: the net's raw maps [n, channels, h, w].
+        heat: [n, roles + 1, h, w], 1 at centres, falling to 0 around them.
+        sides: logarithms of distances in pixels [n, 2, 4, h, w], for inner and for outer roles.
+        weights: weight of the box at a cell [n, 2, h, w]; those of a box sum to about 1.
+        states: 1 where a state is seen [n, states, h, w].
+    """
+    scores, drawn = maps[:, :HEATS].float(), maps[:, HEATS : HEATS + 8].float()
+    count = weights.sum().clamp(min=1)
+    chance, log_chance = scores.sigmoid(), functional.logsigmoid(scores)
+    centre = (heat == 1).float()
+    right = (1 - chance) ** 2 * log_chance * centre
+    wrong = (1 - heat) ** 4 * chance**2 * (log_chance - scores) * (1 - centre)
+    has_box = weights.amax(1) > 0  # cells without one cost nothing
+    at = weights.permute(0, 2, 3, 1)[has_box]
+    true = sides.permute(0, 3, 4, 1, 2)[has_box]
+    guess = drawn.unflatten(1, (2, 4)).permute(0, 3, 4, 1, 2)[has_box]
+    apart = _compare_boxes(guess, true) + 0.25 * (guess - true).abs().sum(-1)
+    seen = maps[:, HEATS + 8 :].float().permute(0, 2, 3, 1)[has_box]
+    truth = states.permute(0, 2, 3, 1)[has_box]
+    doubt = functional.binary_cross_entropy_with_logits(seen, truth, reduction="none").sum(-1)
+    return {
+        "heat": -(right + wrong).sum() / count,
+        "box": 2 * (apart * at).sum() / count,
+        "state": (doubt * at.amax(-1)).sum() / count,
+    }
+
+
+def _compare_boxes(guess: torch.Tensor, true: torch.Tensor) -> torch.Tensor:
+    """Returns 1 less the generalised overlap of boxes, given as logarithms of their sides."""
+    first, second = guess.clamp(max=8).exp(), true.exp()
+    shared, around = torch.minimum(first, second), torch.maximum(first, second)
+    areas = [
+        (side[..., 0] + side[..., 2]) * (side[..., 1] + side[..., 3])
+        for side in (first, second, shared, around)
+    ]
+    union = areas[0] + areas[1] - areas[2]
+    return 2 - areas[2] / union - union / areas[3]
