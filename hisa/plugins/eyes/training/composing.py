@@ -78,7 +78,7 @@ class Composer:
         return self._random.randint(least, most)
 
     def between(self, least: int, most: int, divisor: int) -> float:
-        """Returns a whole number within the limits, divided."""
+        """Returns a whole number from ``least`` to ``most``, divided by ``divisor``."""
         return self.number(least, most) / divisor
 
     def times(self, least: int, most: int) -> range:

@@ -169,6 +169,11 @@ def calibrate(model: bytes, screens: Sequence[Screen], cache: Path) -> Calibrati
 
     A box is right if it overlaps a thing by half. The least chance gives the best F2 of boxes and
     things: a missed thing cannot be pointed at, a box too many can be passed over.
+
+    Args:
+        model: the ONNX file's content.
+        screens: screens of sources that were set apart.
+        cache: folder of decoded pictures.
     """
     import onnxruntime
 

@@ -154,7 +154,13 @@ def run_net(net: torch.nn.Module, pixels: np.ndarray[Any, Any]) -> np.ndarray[An
 def measure_recall(
     net: torch.nn.Module, screens: Sequence[Screen], cache: Path
 ) -> dict[str, float]:
-    """Returns shares of things whose centre a box holds and that a box fits; boxes a screen."""
+    """Returns shares of things whose centre a box holds and that a box fits; boxes a screen.
+
+    Args:
+        net: the net.
+        screens: the screens to measure it on.
+        cache: folder of decoded pictures.
+    """
     sums, things, boxes = np.zeros(3), 0, 0
     for screen in screens:
         controls = read_maps(run_net(net, open_pixels(screen, cache)), Calibration())

@@ -109,7 +109,13 @@ def load_training_icons(folder: Path) -> list[Icon]:
 
 
 def draw_batch(lesson: Lesson, count: int, random: np.random.Generator) -> Batch:
-    """Returns crops [count, 2, side, side] and the answers to them."""
+    """Returns crops [count, 2, side, side] and the answers to them.
+
+    Args:
+        lesson: what is drawn.
+        count: how many crops.
+        random: decides what is drawn, and how.
+    """
     crops = np.empty((count, 2, SIDE, SIDE), np.uint8)
     answers = np.full(count, UNKNOWN, np.int64)
     meanings = random.choice(len(lesson.known), count, p=lesson.weights)
@@ -162,7 +168,7 @@ def make_net(answers: int) -> Any:
 
 
 def take_step(net: Any, optimizer: Any, batch: Batch) -> float:
-    """Changes the net to answer a batch better; returns the loss before."""
+    """Changes the net by the optimizer to answer a batch better; returns the loss before."""
     import torch
 
     crops, answers = (torch.from_numpy(part) for part in batch)

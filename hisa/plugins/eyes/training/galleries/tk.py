@@ -99,7 +99,7 @@ class Builder:
         return widget
 
     def mark(self, widget: Any, role: str, name: str, states: tuple[str, ...] = ()) -> Any:
-        """Note the role and name of a widget; return it."""
+        """Note the role, name and states of a widget; return it."""
         self.marks[str(widget)] = Mark(role, name, states)
         return widget
 
@@ -337,7 +337,7 @@ class Gallery:
         self.root.createfilehandler(sys.stdin, tkinter.READABLE, self._on_input)
 
     def dress(self, theme: str, number: int, family: str, size: int) -> None:
-        """Set the theme and the fonts."""
+        """Set the theme, of ``ttkthemes`` the one with that ``number``, and a font family and size."""
         for name in ("TkDefaultFont", "TkTextFont", "TkMenuFont", "TkHeadingFont"):
             font.nametofont(name).configure(family=family, size=size)
         if theme == "ttkthemes":

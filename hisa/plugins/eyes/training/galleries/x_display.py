@@ -207,7 +207,7 @@ class XDisplay:
         return place.x, place.y
 
     def move_window(self, xid: int, left: int, top: int) -> None:
-        """Ask the window manager to move a window."""
+        """Ask the window manager to move the window ``xid`` to ``left`` and ``top``, in pixels."""
         self._client_of(xid).configure(x=left, y=top)
         self._x.sync()
 
