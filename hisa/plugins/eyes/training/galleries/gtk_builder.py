@@ -80,7 +80,7 @@ class Builder:
             getattr(widget, "set_margin_" + side)(size)
 
     def line(self, children: list[Any], margin: int = 0, gap: int = 6) -> Any:
-        """Set ``children`` side by side, ``gap`` pixels apart, with a ``margin`` in pixels around."""
+        """Set ``children`` side by side; ``gap`` and ``margin`` are in pixels."""
         row = self.gtk.Box(spacing=gap)
         self.margin(row, margin)
         for child in children:
@@ -349,7 +349,7 @@ class Builder:
         return self.tree_view(store, {**node, "headed": False}, [""])
 
     def tree_view(self, store: Any, node: Node, columns: list[str]) -> Any:
-        """Build the view of a ``store`` with ``columns``, as ``node`` says; every other branch is open."""
+        """Build the view of a ``store`` with ``columns``; ``node`` describes it."""
         view = self.gtk.TreeView(model=store, headers_visible=node["headed"])
         for number, title in enumerate(columns):
             cell = self.gtk.CellRendererText()

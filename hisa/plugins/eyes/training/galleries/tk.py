@@ -337,7 +337,7 @@ class Gallery:
         self.root.createfilehandler(sys.stdin, tkinter.READABLE, self._on_input)
 
     def dress(self, theme: str, number: int, family: str, size: int) -> None:
-        """Set the theme, of ``ttkthemes`` the one with that ``number``, and a font family and size."""
+        """Set the theme (of ``ttkthemes`` that ``number``), font family and size."""
         for name in ("TkDefaultFont", "TkTextFont", "TkMenuFont", "TkHeadingFont"):
             font.nametofont(name).configure(family=family, size=size)
         if theme == "ttkthemes":
