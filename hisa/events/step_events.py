@@ -54,7 +54,7 @@ class Observed(EventBase):
     """The name of the file with the elements in the run's ``elements``; empty if none were read."""
     seconds: float = 0.0
     complete: bool = True
-    """False if some of the elements could not be read in time."""
+    """False if some elements were not read in time, or if they were only seen on the picture."""
     undrawn: tuple[str, ...] = ()
     """What exists and was waited for, but is not yet in the picture."""
 
@@ -188,7 +188,7 @@ class ElementsRead(EventBase):
     elements_sha256: str = ""
     """The name of the file with the elements in the run's ``elements``; empty if none were read."""
     complete: bool = True
-    """False if some of the elements could not be read in time."""
+    """False if some elements were not read in time, or if they were only seen on the picture."""
     seconds: float = 0.0
 
 

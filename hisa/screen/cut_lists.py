@@ -25,4 +25,4 @@ def left_out(observation: Observation) -> Iterator[str]:
     if rest := cut_lists(observation):
         yield f"({rest.capitalize()}.)"
     if not observation.complete:
-        yield "(Not all elements could be read in time: what is not listed may be there.)"
+        yield "(Not all elements are known: what is not listed may be there.)"

@@ -12,6 +12,7 @@ from hisa.environments.absence import absence_doubt, is_hidden, with_hidden
 from hisa.protocols import Environment
 from hisa.screen.observation import Element
 from hisa.screen.roles import FIELDS
+from hisa.screen.sight import is_seen
 from hisa.tasks.task_format import NotScored
 
 __all__ = ["ONE_ALONE", "Names", "ShownElement", "why_not_shown"]
@@ -50,8 +51,8 @@ async def why_not_shown(environment: Environment, expected: ShownElement) -> str
     """Returns why the check does not hold; empty if it does.
 
     Raises:
-        NotScored: the machine reports no elements; or only some, and none of them matches; or the
-            element must be absent, but may be hidden.
+        NotScored: the machine reports no elements, whatever is seen on its picture; or only some,
+            and none of them matches; or the element must be absent, but may be hidden.
         EnvironmentFailed: the machine does not answer.
     """
     label = f'{expected.role or "element"} "{expected.name}"'
@@ -59,6 +60,8 @@ async def why_not_shown(environment: Environment, expected: ShownElement) -> str
         raise NotScored(f"check of the {label}: {environment.name} does not report elements")
     for _ in range(3):  # until a look is complete, or has the element
         observation = await environment.observe(elements=True, settle=1.0)
+        if is_seen(observation):  # a role or a letter may have been misread
+            raise NotScored(f"check of the {label}: {environment.name} does not report elements")
         misses = [(expected.misses(element), element) for element in observation.elements or ()]
         if not all(reasons for reasons, _ in misses):
             return f"the {label} is showing" if expected.absent else ""

@@ -192,9 +192,7 @@ def test_no_text_of_a_screen_can_pose_as_another_line(tag: str) -> None:
 
 
 def test_a_partial_look_and_an_empty_one_say_so() -> None:
-    assert "(Not all elements could be read in time" in list_screen(
-        replace(scene(), complete=False)
-    )
+    assert "(Not all elements are known" in list_screen(replace(scene(), complete=False))
 
 
 # ---------------------------------------------------------------- its numbers

@@ -76,8 +76,8 @@ async def test_refusal_from_a_partial_list_says_so() -> None:
                 )
         return str(caught.value)
 
-    assert "could be read in time" in await read_refusal(1)
-    assert "could be read in time" not in await read_refusal(0)
+    assert "not all elements on the screen are known" in await read_refusal(1)
+    assert "not all elements on the screen are known" not in await read_refusal(0)
 
 
 async def _blind(machine: FakeEnvironment) -> Observation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from hisa.machine.patience import Deadline
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.protocols import Scoring, Task
 from hisa.screen.geometry import Point
-from hisa.screen.observation import Element
+from hisa.screen.observation import Element, Observation
+from hisa.screen.sight import SEEN
 from hisa.tasks.scorer import TaskScorer
 from hisa.tasks.taskfile import load_task
 from hisa.testing.form import FakeEnvironment
@@ -79,6 +81,19 @@ async def test_element_present_in_a_partial_look_scores(tmp_path: Path) -> None:
     assert (
         await score_element(tmp_path, "{name: 'Name:'}", FakeEnvironment(partial=9))
     ).value == 1.0
+
+
+@pytest.mark.parametrize("element", ["{name: OK}", "{name: OK, absent: true}"])
+async def test_elements_seen_on_a_picture_give_no_score(tmp_path: Path, element: str) -> None:
+    class Seen(FakeEnvironment):
+        async def observe(self, *, elements: bool = False, settle: float = 0.0) -> Observation:
+            look = await super().observe(elements=elements)
+            seen = [replace(e, states=e.states | {SEEN}) for e in look.elements or ()]
+            return replace(look, elements=tuple(seen), complete=False)
+
+    scoring = await score_element(tmp_path, element, Seen())
+    assert scoring.value is None
+    assert "does not report elements" in scoring.detail
 
 
 async def test_a_machine_without_elements_gives_no_score(tmp_path: Path) -> None:

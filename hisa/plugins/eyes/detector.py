@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hisa.errors import LibraryLacking, OperatorError
+from hisa.plugins.eyes.net_session import open_net
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Screenshot
 
@@ -120,22 +120,7 @@ class Detector:
     """
 
     def __init__(self, path: Path = WEIGHTS) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise LibraryLacking(
-                "detecting controls needs onnxruntime", fix="hisa install eyes"
-            ) from error
-        if not path.is_file():
-            raise OperatorError(f"{path}: no weights of the detector", fix="hisa install eyes")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 2
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-        facts = self._session.get_modelmeta().custom_metadata_map
+        self._session, facts = open_net(path)
         self.roles: tuple[str, ...] = tuple(json.loads(facts["roles"]))
         self.states: tuple[str, ...] = tuple(json.loads(facts["states"]))
         self.calibration = Calibration(**json.loads(facts["calibration"]))
@@ -210,14 +195,12 @@ def read_maps(
     likeliest = heat[: len(roles), row, column].argmax(0)
     role = np.where(channel == len(roles), likeliest, channel)
     boxes = _read_boxes(maps, role, row, column, roles)
-    seen = maps[len(maps) - len(states) :, row, column] > 0
+    visible = maps[len(maps) - len(states) :, row, column] > 0
     chance = 1 / (1 + np.exp(-(calibration.slope * score + calibration.offset)))
     controls = []
     for at in _choose_boxes(boxes, role):
         left, top, right, bottom = boxes[at].tolist()
-        names = frozenset(
-            name for name, is_seen in zip(states, seen[:, at], strict=True) if is_seen
-        )
+        names = frozenset(name for name, shows in zip(states, visible[:, at], strict=True) if shows)
         box = BoundingBox(left, top, right, bottom)
         controls.append(Control(roles[role[at]], box, float(chance[at]), names))
     return controls

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from hisa.errors import LibraryLacking, OperatorError
+from hisa.plugins.eyes.net_session import open_net
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Screenshot
 
@@ -74,22 +73,7 @@ class IconReader:
     """
 
     def __init__(self, path: Path = WEIGHTS) -> None:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise LibraryLacking(
-                "reading icons needs onnxruntime", fix="hisa install eyes"
-            ) from error
-        if not path.is_file():
-            raise OperatorError(f"{path}: no weights of the icon reader", fix="hisa install eyes")
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 2
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._session: Any = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-        facts = self._session.get_modelmeta().custom_metadata_map
+        self._session, facts = open_net(path)
         self.meanings: tuple[tuple[str, ...], ...] = tuple(map(tuple, json.loads(facts["words"])))
         """The words of each meaning, the commonest first, in the order of the net's answers."""
         self.least_chance: float = json.loads(facts["least_chance"])

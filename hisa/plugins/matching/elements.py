@@ -58,7 +58,7 @@ _DRAWN = re.compile(
 )
 """Words for things that are usually only drawn, so that shapes are searched at once."""
 PARTIAL = (
-    "not all elements on the screen could be read in time, so that it may be there all the same: "
+    "not all elements on the screen are known, so that it may be there all the same: "
     "wait and try again, or use the keyboard"
 )
 

@@ -227,9 +227,9 @@ def _resize(
     part = Image.fromarray(pixels[y : math.ceil(bottom), x : math.ceil(right)])
     method = draws.choice(_FILTERS)
     scaled = part.resize(inner, method, (left - x, top - y, right - x, bottom - y))
-    whole = Image.new("RGB", size, tuple(draws.randrange(256) for _ in range(3)))
-    whole.paste(scaled, (0, 0))
-    return whole
+    crop = Image.new("RGB", size, tuple(draws.randrange(256) for _ in range(3)))
+    crop.paste(scaled, (0, 0))
+    return crop
 
 
 def _disturb(crop: Image.Image, draws: random.Random) -> Image.Image:

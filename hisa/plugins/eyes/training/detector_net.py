@@ -125,9 +125,11 @@ def compute_losses(
     true = sides.permute(0, 3, 4, 1, 2)[has_box]
     guess = drawn.unflatten(1, (2, 4)).permute(0, 3, 4, 1, 2)[has_box]
     apart = _compare_boxes(guess, true) + 0.25 * (guess - true).abs().sum(-1)
-    seen = maps[:, HEATS + 8 :].float().permute(0, 2, 3, 1)[has_box]
+    state_scores = maps[:, HEATS + 8 :].float().permute(0, 2, 3, 1)[has_box]
     truth = states.permute(0, 2, 3, 1)[has_box]
-    doubt = functional.binary_cross_entropy_with_logits(seen, truth, reduction="none").sum(-1)
+    doubt = functional.binary_cross_entropy_with_logits(state_scores, truth, reduction="none").sum(
+        -1
+    )
     return {
         "heat": -(right + wrong).sum() / count,
         "box": 2 * (apart * at).sum() / count,

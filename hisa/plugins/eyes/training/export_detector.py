@@ -154,10 +154,10 @@ def _cut_middle(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     top, left = (
         max(0, (side - part) // 2) for side, part in zip(pixels.shape, CROP[::-1], strict=False)
     )
-    whole = np.zeros((CROP[1], CROP[0], 3), np.uint8)
+    crop = np.zeros((CROP[1], CROP[0], 3), np.uint8)
     part = pixels[top : top + CROP[1], left : left + CROP[0]]
-    whole[: part.shape[0], : part.shape[1]] = part
-    return whole
+    crop[: part.shape[0], : part.shape[1]] = part
+    return crop
 
 
 def _read_pixels(screens: Sequence[Screen], cache: Path) -> Iterator[NDArray[np.uint8]]:

@@ -27,7 +27,7 @@ _DOUBT = 4
 """Pairs of sets without likeness added to those counted: two or three alike may be chance."""
 _WITNESSES = 3
 """Sets that draw two names which are not alike, from which the names are never one meaning."""
-_ALIKE = 0.85
+_SAME_LOOK = 0.85
 """Likeness of looks from which two drawings may well be of one thing."""
 _MOST_WORDS = 8
 
@@ -106,7 +106,7 @@ def choose_rare(
     known = np.stack([describe_look(icon.ink) for icon in icons if name_key(icon.name) in keys])
     others = [icon for icon in icons if name_key(icon.name) not in keys]
     tried = [others[at] for at in random.permutation(len(others))[:most]]
-    return [icon for icon in tried if (known @ describe_look(icon.ink)).max() < _ALIKE]
+    return [icon for icon in tried if (known @ describe_look(icon.ink)).max() < _SAME_LOOK]
 
 
 def _find_links(icons: Sequence[Icon]) -> set[Link]:
@@ -122,10 +122,10 @@ def _find_links(icons: Sequence[Icon]) -> set[Link]:
     rows = []
     for title, other in combinations(by_set, 2):
         likeness = looks[by_set[title]] @ looks[by_set[other]].T
-        there, back = likeness.argmax(axis=1), likeness.argmax(axis=0)
-        for at in np.flatnonzero(back[there] == np.arange(len(there))):
-            ends = keys[by_set[title][at]], keys[by_set[other][there[at]]]
-            rows.append((float(likeness[at, there[at]]), (title, ends[0], other, ends[1])))
+        forth, back = likeness.argmax(axis=1), likeness.argmax(axis=0)
+        for at in np.flatnonzero(back[forth] == np.arange(len(forth))):
+            ends = keys[by_set[title][at]], keys[by_set[other][forth[at]]]
+            rows.append((float(likeness[at, forth[at]]), (title, ends[0], other, ends[1])))
     least = np.quantile([near for near, (_, key, _, same) in rows if key == same], 0.05)
     return {link for near, link in rows if near >= least}
 

@@ -137,7 +137,7 @@ async def test_the_elements_on_the_screen_are_xml_that_rules_select_from(tmp_pat
     assert (button.get("name"), button.text) == ('O"K<', "text")
     assert button.get(f"{{{spaces['cp']}}}size") == "(10, 20)"
     complete = False
-    with pytest.raises(EnvironmentFailed, match="could not be read in time"):
+    with pytest.raises(EnvironmentFailed, match="not all elements on the screen are known"):
         await run_getter(where, "accessibility_tree")
 
 

@@ -13,6 +13,7 @@ from hisa.plugins.benchmarks.tasks.getters.machine_state import script_output
 from hisa.plugins.benchmarks.tasks.setup.put_files import GuestPath
 from hisa.plugins.benchmarks.tasks.step_context import StepContext
 from hisa.screen.observation import Window
+from hisa.screen.sight import is_seen
 from hisa.tasks.pieces import GETTERS, Parameters
 
 __all__ = ["Address", "AddressPart", "AddressQuery", "CheckedAddress"]
@@ -34,7 +35,8 @@ async def active_url(context: StepContext, params: Address) -> str | None:
     If the machine does not read its elements in time, the browser's debugging port is asked.
     """
     observation = await context.environment.observe(elements=True)
-    bars = [element for element in observation.elements or () if element.name.lower() == _BAR]
+    reported = () if is_seen(observation) else observation.elements or ()
+    bars = [element for element in reported if element.name.lower() == _BAR]
     address = next((bar.text for bar in bars if bar.text), "")
     if not bars and any(_is_browser(window) for window in observation.windows):
         address = _without_scheme(await _read_front_address(context))

@@ -29,8 +29,7 @@ async def accessibility_tree(context: StepContext, params: Parameters) -> str:
     observation = await context.environment.observe(elements=True)
     if observation.elements is None or not observation.complete:
         raise EnvironmentFailed(
-            "the elements on the screen could not be read in time, so it is not known what the "
-            "windows show",
+            "not all elements on the screen are known, so it is not known what the windows show",
             fix="hisa doctor",
         )
     return to_markup(observation.elements)

@@ -361,8 +361,7 @@ async def terminal_output(context: StepContext, params: Parameters) -> str | Non
     ]
     if not terminal_texts and not observation.complete:
         raise EnvironmentFailed(
-            "the elements on the screen could not be read in time, so it is not known what the "
-            "terminal shows",
+            "not all elements on the screen are known, so it is not known what the terminal shows",
             fix="hisa doctor",
         )
     return terminal_texts[-1].rstrip() if terminal_texts else None

@@ -64,8 +64,8 @@ _QT_STYLES = (
     *("cleanlooks", "kvantum", "kvantum", "kvantum"),
 )
 _TK_THEMES = ("clam", "alt", "default", "classic", "ttkthemes", "ttkthemes", "ttkthemes")
-_KEPT_FAMILIES = ("Materia", "Orchis")
-_KEPT_STYLE = "oxygen"
+_HELD_OUT_FAMILIES = ("Materia", "Orchis")
+_HELD_OUT_STYLE = "oxygen"
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,8 @@ def install_command() -> str:
     """Return the command that installs the missing packages; empty: all are there."""
     query = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *PACKAGES]
     listed = subprocess.run(query, capture_output=True, text=True, check=False).stdout
-    there = {line.split()[0] for line in listed.splitlines() if line.endswith(" installed")}
-    missing = [package for package in PACKAGES if package not in there]
+    installed = {line.split()[0] for line in listed.splitlines() if line.endswith(" installed")}
+    missing = [package for package in PACKAGES if package not in installed]
     if not missing:
         return ""
     return f"sudo apt-get install --no-install-recommends {' '.join(missing)}"
@@ -154,7 +154,9 @@ def _gtk(rng: random.Random, toolkit: str, split: str, scale: int) -> Look:
         theme = path.parts[-3]
         families.setdefault(theme.partition("-")[0], []).append(theme)
     families = {
-        name: families[name] for name in families if (name in _KEPT_FAMILIES) == (split == "kept")
+        name: families[name]
+        for name in families
+        if (name in _HELD_OUT_FAMILIES) == (split == "kept")
     }
     if toolkit == "gtk4":  # other themes end GTK 4.8's renderer without a graphics card
         families = {"Default": ["Default", "Default", "Default:dark", "Default:dark", "Default-hc"]}
@@ -167,7 +169,7 @@ def _gtk(rng: random.Random, toolkit: str, split: str, scale: int) -> Look:
 
 
 def _qt(rng: random.Random, toolkit: str, split: str, scale: int) -> Look:
-    style = _KEPT_STYLE if split == "kept" else rng.choice(_QT_STYLES)
+    style = _HELD_OUT_STYLE if split == "kept" else rng.choice(_QT_STYLES)
     theme = ""
     if style == "kvantum":
         theme = rng.choice(sorted(path.name for path in _KVANTUM_THEMES.iterdir()))

@@ -33,9 +33,9 @@ class _Window:
         self.tk, self.path, self.marks = tk, path, marks
         self.corner = self.ask("rootx", path), self.ask("rooty", path)
 
-    def ask(self, what: str, path: str) -> int:
+    def ask(self, option: str, path: str) -> int:
         """Return a number of winfo."""
-        return int(self.tk.call("winfo", what, path))
+        return int(self.tk.call("winfo", option, path))
 
     def box(self, path: str) -> Rect:
         """Return the box of a widget."""

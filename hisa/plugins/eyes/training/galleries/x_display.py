@@ -226,10 +226,10 @@ class XDisplay:
         for window in self._descendants(self._window(frame)):
             shape = window.get_geometry()
             left, above = self.origin_of(window.id)
-            alike = 0.6 < shape.width / max(1, shape.height) < 1.7
+            is_square = 0.6 < shape.width / max(1, shape.height) < 1.7
             corner = (left, above) == edge or above + shape.height > top
             if (
-                alike
+                is_square
                 and not corner
                 and shape.width in _BUTTON_SIDES
                 and shape.height in _BUTTON_SIDES
