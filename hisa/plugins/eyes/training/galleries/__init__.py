@@ -1,1 +1,0 @@
-"""Random windows of desktop toolkits that report their own widgets."""
