@@ -11,18 +11,37 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from hisa.plugins.eyes.detector import ROLES, WEIGHTS, Control, Detector
-from hisa.plugins.eyes.training.detector_data import Screen, find_hits, read_screens
+from hisa.plugins.eyes.detector import ROLES, WEIGHTS, Control, Detector, overlap_boxes
+from hisa.plugins.eyes.training.detector_data import Screen, read_screens
 from hisa.screen.observation import Screenshot
 
 COLUMNS = ("centre, role", "centre, any", "fits", "by chance")
+
+
+def find_hits(screen: Screen, controls: Sequence[Control]) -> NDArray[np.bool_]:
+    """Returns for the things of a screen [n, 3] which of three kinds of boxes there are.
+
+    The first holds the thing's centre and has its role, the second holds its centre, the third
+    overlaps it by half; the last two may be of any role.
+    """
+    edges = [(c.box.left, c.box.top, c.box.right, c.box.bottom) for c in controls]
+    drawn = np.array(edges, np.float64).reshape(-1, 4)
+    roles = np.array([ROLES.index(control.role) for control in controls], np.int64)
+    rows = []
+    for box, role in zip(screen.boxes, screen.roles, strict=True):
+        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
+        left, top, right, bottom = drawn.T
+        holds = (left <= x) & (x < right) & (top <= y) & (y < bottom)
+        fits = overlap_boxes(box, drawn) >= 0.5
+        rows.append([(holds & (roles == role)).any(), holds.any(), fits.any()])
+    return np.array(rows, np.bool_).reshape(-1, 3)
 
 
 def count_hits(screens: list[Screen], looks: list[tuple[Control, ...]]) -> NDArray[np.int64]:

@@ -16,27 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw, ImageFilter
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
-from hisa.plugins.eyes.detector import (
-    OUTER_ROLES,
-    ROLES,
-    STATES,
-    STRIDE,
-    Control,
-    overlap_boxes,
-)
+from hisa.plugins.eyes.detector import OUTER_ROLES, ROLES, STATES, STRIDE
 
-__all__ = [
-    "CROP",
-    "Batch",
-    "Screen",
-    "draw_maps",
-    "find_hits",
-    "make_batches",
-    "open_pixels",
-    "read_screens",
-]
+__all__ = ["CROP", "Batch", "Screen", "draw_maps", "make_batches", "open_pixels", "read_screens"]
 
 CROP = (640, 384)
 """Width and height in pixels; a step of four takes two cores about 0.35 s."""
@@ -47,12 +31,7 @@ _LEAST_SHARE, _LEAST_SIDE = 0.3, 4.0
 """Of a thing that the edge of a crop cuts: the visible share and pixels that make it a thing."""
 _SPREAD = 0.54 / 6
 """Standard deviation of a heat map's bump, as a share of the box (0.54: TTFNet, 1909.00700)."""
-_FILTERS = (
-    *(Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS),
-    *(Image.Resampling.HAMMING, Image.Resampling.BOX),
-)
-_REREAD = 4000
-"""Crops between two looks for screens that were added."""
+_FILTERS = (Image.Resampling.BILINEAR, Image.Resampling.LANCZOS, Image.Resampling.BOX)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,37 +56,18 @@ class Batch(NamedTuple):
     states: NDArray[np.float32]
 
 
-def find_hits(screen: Screen, controls: Sequence[Control]) -> NDArray[np.bool_]:
-    """Returns for the things of a screen [n, 3] which of three kinds of boxes there are.
-
-    The first holds the thing's centre and has its role, the second holds its centre, the third
-    overlaps it by half; the last two may be of any role.
-    """
-    edges = [(c.box.left, c.box.top, c.box.right, c.box.bottom) for c in controls]
-    drawn = np.array(edges, np.float64).reshape(-1, 4)
-    roles = np.array([ROLES.index(control.role) for control in controls], np.int64)
-    rows = []
-    for box, role in zip(screen.boxes, screen.roles, strict=True):
-        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-        left, top, right, bottom = drawn.T
-        holds = (left <= x) & (x < right) & (top <= y) & (y < bottom)
-        fits = overlap_boxes(box, drawn) >= 0.5
-        rows.append([(holds & (roles == role)).any(), holds.any(), fits.any()])
-    return np.array(rows, np.bool_).reshape(-1, 3)
-
-
 def read_screens(folders: Iterable[Path], split: str = "") -> list[Screen]:
     """Returns the screens of ``screens.jsonl`` files, of one split or of all.
 
     A last line that is still being written is left out.
     """
-    screens = []
-    for folder in folders:
-        for line in (folder / "screens.jsonl").read_text("utf-8").splitlines(keepends=True):
-            row = json.loads(line) if line.endswith("\n") else None
-            if row is not None and split in ("", row["split"]):
-                screens.append(_read_screen(folder, row))
-    return screens
+    lines = (
+        (folder, line)
+        for folder in folders
+        for line in (folder / "screens.jsonl").read_text("utf-8").splitlines(keepends=True)
+    )
+    rows = [(folder, json.loads(line)) for folder, line in lines if line.endswith("\n")]
+    return [_read_screen(folder, row) for folder, row in rows if split in ("", row["split"])]
 
 
 def _read_screen(folder: Path, row: dict[str, Any]) -> Screen:
@@ -143,13 +103,15 @@ def make_batches(
     """Yields batches of disturbed crops of training screens without end.
 
     Args:
-        folders: folders in the shared format; screens that are added meanwhile are used too.
+        folders: folders in the shared format.
         cache: a folder for decoded pictures.
         seed: of all that is drawn.
         apart: sources that are not trained on.
     """
     draws = random.Random(seed)
-    screens = _draw_screens(folders, apart, draws)
+    screens = _draw_screens(
+        [s for s in read_screens(folders, "train") if s.source not in apart and len(s.boxes)], draws
+    )
     for size, count in itertools.cycle(_SHAPES):
         examples = [
             _cut_example(screen, open_pixels(screen, cache), role, size, draws)
@@ -159,28 +121,24 @@ def make_batches(
 
 
 def _draw_screens(
-    folders: Sequence[Path], apart: Sequence[str], draws: random.Random
+    screens: Sequence[Screen], draws: random.Random
 ) -> Iterator[tuple[Screen, int | None]]:
     """Yields screens, half of them for a role that is to be near the middle of the crop.
 
     Sources count by the square root of their screens; roles count evenly, since sliders are rarer
     than links.
     """
+    by_source, by_role = defaultdict[str, list[Screen]](list), defaultdict[int, list[Screen]](list)
+    for screen in screens:
+        by_source[screen.source].append(screen)
+        for role in np.unique(screen.roles).tolist():
+            by_role[role].append(screen)
+    sources = list(by_source.values())
+    shares = [math.sqrt(len(source)) for source in sources]
     while True:
-        every = [
-            s for s in read_screens(folders, "train") if s.source not in apart and len(s.boxes)
-        ]
-        by_source, by_role = defaultdict[str, list[int]](list), defaultdict[int, list[int]](list)
-        for number, screen in enumerate(every):
-            by_source[screen.source].append(number)
-            for role in np.unique(screen.roles).tolist():
-                by_role[role].append(number)
-        sources = list(by_source.values())
-        shares = [math.sqrt(len(numbers)) for numbers in sources]
-        for _ in range(_REREAD // 2):
-            role = draws.choice(list(by_role))
-            yield every[draws.choice(by_role[role])], role
-            yield every[draws.choice(draws.choices(sources, shares)[0])], None
+        role = draws.choice(list(by_role))
+        yield draws.choice(by_role[role]), role
+        yield draws.choice(draws.choices(sources, shares)[0]), None
 
 
 def _cut_example(
@@ -233,12 +191,15 @@ def _resize(
 
 
 def _disturb(crop: Image.Image, draws: random.Random) -> Image.Image:
-    """Returns a crop with other colours, a pointer, and traces of blur and compression."""
+    """Returns a crop with other colours, and traces of blur and compression."""
     chance = draws.random
-    if chance() < 0.5:
-        crop = _recolour(crop, draws)
-    if chance() < 0.2:
-        _draw_pointer(crop, draws)
+    for enhance in (ImageEnhance.Brightness, ImageEnhance.Contrast, ImageEnhance.Color):
+        if chance() < 0.3:
+            crop = enhance(crop).enhance(draws.uniform(0.6, 1.3))
+    if chance() < 0.12:
+        crop = ImageOps.invert(crop)
+    if chance() < 0.15:
+        crop = Image.merge("RGB", draws.sample(crop.split(), 3))
     if chance() < 0.1:
         crop = crop.filter(ImageFilter.GaussianBlur(draws.uniform(0.3, 0.9)))
     if chance() < 0.3:
@@ -246,36 +207,6 @@ def _disturb(crop: Image.Image, draws: random.Random) -> Image.Image:
         crop.save(file, "JPEG", quality=draws.randint(30, 95), subsampling=draws.choice((0, 2)))
         crop = Image.open(file).convert("RGB")
     return crop
-
-
-def _recolour(crop: Image.Image, draws: random.Random) -> Image.Image:
-    """Returns a crop with other gamma, contrast and tint; perhaps inverted or fewer colours."""
-    level = np.arange(256) / 255
-    gamma, contrast = math.exp(draws.gauss(0, 0.25)), draws.uniform(0.7, 1.1)
-    table = []
-    for _ in range(3):
-        gain, lift = draws.uniform(0.85, 1.1), draws.uniform(-0.06, 0.06)
-        curve = ((level**gamma - 0.5) * contrast + 0.5) * gain + lift
-        table.append(curve)
-    curves = np.array(table)
-    if draws.random() < 0.25:
-        curves = 1 - curves
-    if draws.random() < 0.1:
-        curves = np.round(curves * 15) / 15
-    values = np.clip(curves * 255, 0, 255).astype(int).ravel().tolist()
-    channels = list(crop.split())
-    if draws.random() < 0.3:
-        draws.shuffle(channels)
-    return Image.merge("RGB", channels).point(values)
-
-
-def _draw_pointer(crop: Image.Image, draws: random.Random) -> None:
-    """Draws an arrow onto a crop; the controls under it are still there."""
-    x, y, size = draws.uniform(0, crop.width), draws.uniform(0, crop.height), draws.uniform(8, 24)
-    outline = ((0, 0), (0, 1), (0.22, 0.8), (0.38, 1.15), (0.54, 1.08), (0.38, 0.74), (0.7, 0.72))
-    fill, edge = draws.choice((("black", "white"), ("white", "black")))
-    points = [(x + size * across, y + size * down) for across, down in outline]
-    ImageDraw.Draw(crop).polygon(points, fill, edge)
 
 
 def draw_maps(

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hisa.plugins.eyes.detector import ROLES, STATES
+from hisa.plugins.eyes.detector import OUTER_ROLES, ROLES, STATES
 
 __all__ = ["HEATS", "DetectorNet", "compute_losses"]
 
@@ -19,6 +19,10 @@ _WIDTHS = (16, 32, 64, 96, 128)
 """Channels at strides 2, 4, 8, 16 and 32. Dense 3x3 convolutions: on CPUs they run at ten times the
 operations a second of depth-wise ones when trained."""
 _MERGED, _HEAD = 48, 64
+_GROUPS = tuple(
+    [n for n, role in enumerate(ROLES) if (role in OUTER_ROLES) == outer] for outer in (False, True)
+)
+"""Channels of the inner and of the outer roles."""
 _RARE, _USUAL_SIDE = -4.0, 2.5
 """First biases: a control in 50 cells, and sides 12 pixels away (logarithm)."""
 
@@ -105,7 +109,10 @@ def compute_losses(
     weights: torch.Tensor,
     states: torch.Tensor,
 ) -> dict[str, torch.Tensor]:
-    """Returns the losses "heat", "box" and "state", of which the sum is trained.
+    """Returns the losses "heat", "role", "box" and "state", of which the sum is trained.
+
+    "heat" learns where centres are. "role" compares the roles at all cells of a box with one
+    another, which a heat map learns at a single cell; rare roles count more.
 
     Args:
         maps: the net's raw maps [n, channels, h, w].
@@ -132,9 +139,26 @@ def compute_losses(
     )
     return {
         "heat": -(right + wrong).sum() / count,
+        "role": sum(
+            _compare_roles(scores[:, group], heat[:, group], weights[:, number])
+            for number, group in enumerate(_GROUPS)
+        )
+        / count,
         "box": 2 * (apart * at).sum() / count,
         "state": (doubt * at.amax(-1)).sum() / count,
     }
+
+
+def _compare_roles(scores: torch.Tensor, heat: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Returns the summed cross entropy of the roles of a group; all arguments are as above."""
+    has_box = weights > 0
+    true = heat.permute(0, 2, 3, 1)[has_box]
+    true = true / true.sum(-1, keepdim=True).clamp(min=1e-6)
+    doubt = -(true * scores.permute(0, 2, 3, 1)[has_box].log_softmax(-1))
+    counts = (true * weights[has_box][:, None]).sum(0)
+    rarity = (counts.sum() / (counts + 1)).sqrt()
+    rarity = rarity / ((rarity * counts).sum() / counts.sum().clamp(min=1)).clamp(min=1e-6)
+    return (doubt * rarity).sum(-1).mul(weights[has_box]).sum()
 
 
 def _compare_boxes(guess: torch.Tensor, true: torch.Tensor) -> torch.Tensor:

@@ -1,18 +1,11 @@
-"""Writes a trained detector as ONNX, calibrated on sources that it was not trained on.
-
-    python -m hisa.plugins.eyes.training.export_detector RUN DIR... [--int8]
-
-Without ``--int8`` the weights are stored as 16-bit floats and computed as 32-bit ones; with it the
-convolutions but the last are computed in 8 bits, with ranges measured on the sources set apart.
-"""
+"""Writes a trained detector as ONNX in 8 bits, calibrated on sources it was not trained on."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,16 +18,14 @@ from hisa.errors import UsageError
 from hisa.plugins.eyes.detector import (
     ROLES,
     STATES,
-    WEIGHTS,
     Calibration,
     overlap_boxes,
     pad_pixels,
     read_maps,
 )
 from hisa.plugins.eyes.training.detector_data import CROP, Screen, open_pixels, read_screens
-from hisa.plugins.eyes.training.train_detector import Training
 
-__all__ = ["calibrate", "main"]
+__all__ = ["calibrate", "export_detector"]
 
 _LOWEST = Calibration(least=0.02)
 """Scores below are not looked at when calibrating: there are hundreds a screen."""
@@ -42,78 +33,65 @@ _RANGED = 24
 """Screens on which ranges of 8-bit values are measured."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Exports, calibrates and describes a detector."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, metavar="RUN")
-    parser.add_argument("folders", nargs="+", type=Path, metavar="DIR")
-    parser.add_argument("--cache", type=Path, help="folder of decoded pictures")
-    parser.add_argument("--out", type=Path, default=WEIGHTS)
-    parser.add_argument("--int8", action="store_true")
-    options = parser.parse_args(arguments)
-    cache = options.cache or options.run / "cache"
-    training = Training(1.0)
-    training.load(options.run / "checkpoint.pt")
-    screens = read_screens(options.folders, "train")
-    apart = [screen for screen in screens if screen.source in training.apart]
-    if not apart:
+def export_detector(
+    net: torch.nn.Module,
+    folders: Sequence[Path],
+    cache: Path,
+    out: Path,
+    facts: Mapping[str, int],
+    *,
+    apart: Sequence[str],
+) -> None:
+    """Writes a net with what it was trained on; its convolutions but the last compute in 8 bits.
+
+    Args:
+        net: the averaged weights.
+        folders: the screens it was trained on.
+        cache: folder of decoded pictures.
+        out: the ONNX file.
+        facts: steps, seconds and seed of the training.
+        apart: the sources that were left out; ranges and chances are measured on them.
+
+    Raises:
+        UsageError: no source was set apart.
+    """
+    screens = read_screens(folders, "train")
+    left_out = [screen for screen in screens if screen.source in apart]
+    if not left_out:
         raise UsageError("no screens to calibrate on", fix="train_detector --apart SOURCE")
     with tempfile.TemporaryDirectory() as folder:
-        plain = Path(folder) / "plain.onnx"
-        _export(training.averaged, plain)
-        model = _quantise(plain, apart, cache) if options.int8 else _shorten(plain)
-    facts = {
+        model = _quantise(_export(net, Path(folder)), left_out, cache)
+    trained_on = {
+        "screens": len(screens) - len(left_out),
+        "sources": sorted({screen.source for screen in screens} - set(apart)),
+        "calibrated on": list(apart),
+    }
+    described = {
         "roles": ROLES,
         "states": STATES,
-        "calibration": asdict(calibrate(model.SerializeToString(), apart, cache)),
-        "training": {
-            "steps": training.step,
-            "seconds": round(training.elapsed),
-            "seed": training.seed,
-            "screens": len(screens) - len(apart),
-            "sources": sorted({screen.source for screen in screens} - set(training.apart)),
-            "calibrated on": training.apart,
-        },
+        "calibration": asdict(calibrate(model.SerializeToString(), left_out, cache)),
+        "training": {**facts, **trained_on},
     }
-    for name, value in facts.items():
+    for name, value in described.items():
         model.metadata_props.add(key=name, value=json.dumps(value))
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_bytes(model.SerializeToString())
-    print(json.dumps({"bytes": options.out.stat().st_size} | facts))  # noqa: T201
+    out.write_bytes(model.SerializeToString())
+    print(json.dumps({"bytes": out.stat().st_size} | described))  # noqa: T201
 
 
-def _export(net: torch.nn.Module, path: Path) -> None:
+def _export(net: torch.nn.Module, folder: Path) -> Path:
     """Writes a net as ONNX with 32-bit floats; batch, height and width stay open."""
     axes = {0: "pictures", 1: "height", 2: "width"}
     torch.onnx.export(
         net.eval(),
         (torch.zeros(1, 64, 96, 3, dtype=torch.uint8),),
-        str(path),
+        str(folder / "plain.onnx"),
         input_names=["pixels"],
         output_names=["maps"],
         dynamic_axes={"pixels": axes, "maps": {0: "pictures", 2: "rows", 3: "columns"}},
         opset_version=17,
         dynamo=False,
     )
-
-
-def _shorten(path: Path) -> Any:
-    """Returns a model whose weights are 16-bit floats, each followed by a cast to 32 bits."""
-    import onnx
-
-    model = onnx.load(path)
-    casts = []
-    for tensor in model.graph.initializer:
-        values = onnx.numpy_helper.to_array(tensor)
-        if values.dtype == np.float32 and values.size > 1:
-            name = tensor.name
-            short = onnx.numpy_helper.from_array(values.astype(np.float16), f"{name}.short")
-            tensor.CopyFrom(short)
-            casts.append(onnx.helper.make_node("Cast", [short.name], [name], to=1))
-    nodes = [*casts, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    return model
+    return folder / "plain.onnx"
 
 
 def _quantise(path: Path, screens: Sequence[Screen], cache: Path) -> Any:
@@ -122,14 +100,15 @@ def _quantise(path: Path, screens: Sequence[Screen], cache: Path) -> Any:
     from onnxruntime import quantization
 
     class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
-        """Hands out the middle of screens, of the same size."""
+        """Hands out the upper left of screens, of the same size."""
 
         def __init__(self) -> None:
             some = screens[:: -(-len(screens) // _RANGED)]
-            self.rest = iter([_cut_middle(open_pixels(screen, cache)) for screen in some])
+            self.rest = iter([open_pixels(screen, cache) for screen in some])
 
         def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
-            return next(({"pixels": pixels[np.newaxis]} for pixels in self.rest), None)
+            parts = (pixels[: CROP[1], : CROP[0]] for pixels in self.rest)
+            return next(({"pixels": part[np.newaxis]} for part in parts), None)
 
     ready, small = path.with_name("ready.onnx"), path.with_name("small.onnx")
     quantization.quant_pre_process(path, ready, skip_symbolic_shape=True)
@@ -149,21 +128,6 @@ def _quantise(path: Path, screens: Sequence[Screen], cache: Path) -> Any:
     return onnx.load(small)
 
 
-def _cut_middle(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Returns the middle of a picture, as large as the crops of the training."""
-    top, left = (
-        max(0, (side - part) // 2) for side, part in zip(pixels.shape, CROP[::-1], strict=False)
-    )
-    crop = np.zeros((CROP[1], CROP[0], 3), np.uint8)
-    part = pixels[top : top + CROP[1], left : left + CROP[0]]
-    crop[: part.shape[0], : part.shape[1]] = part
-    return crop
-
-
-def _read_pixels(screens: Sequence[Screen], cache: Path) -> Iterator[NDArray[np.uint8]]:
-    return (pad_pixels(open_pixels(screen, cache)) for screen in screens)
-
-
 def calibrate(model: bytes, screens: Sequence[Screen], cache: Path) -> Calibration:
     """Returns how the scores of a model become chances, from screens it was not trained on.
 
@@ -179,7 +143,8 @@ def calibrate(model: bytes, screens: Sequence[Screen], cache: Path) -> Calibrati
 
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     scores, truth, things = list[float](), list[bool](), 0
-    for screen, pixels in zip(screens, _read_pixels(screens, cache), strict=True):
+    for screen in screens:
+        pixels = pad_pixels(open_pixels(screen, cache))
         (maps,) = session.run(None, {"pixels": pixels[np.newaxis]})
         things += len(screen.boxes)
         for control in read_maps(maps[0], _LOWEST):
@@ -204,7 +169,3 @@ def _fit(scores: NDArray[np.float64], truth: NDArray[np.bool_], things: int) -> 
     best = scores[order[int((5 * right / (4 * things + boxes)).argmax())]]
     least = 1 / (1 + math.exp(-(slope * best + offset)))
     return Calibration(round(float(slope), 4), round(float(offset), 4), round(float(least), 4))
-
-
-if __name__ == "__main__":
-    main()
