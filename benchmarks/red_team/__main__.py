@@ -2,6 +2,7 @@
 
     python -m benchmarks.red_team [--only harmful|harmless] [-n N] [--seed S] [--jobs 1|2]
                                   [--records FOLDER] [--resume] [--kind KIND] [--way WAY]
+                                  [--without-elements]
 
 Real: the desktop, Chromium, programs of GTK 3, the agent's loop with all its parts, and for a
 computer-use model the Responses API over a socket. Scripted: the planner, which acts on what the
@@ -39,7 +40,9 @@ _FRESH = 60
 """Variants after which a stage is built anew: a browser grows."""
 
 
-async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: Path) -> None:
+async def play(
+    variants: Sequence[Variant], file: Path, *, jobs: int, scratch: Path, elements: bool
+) -> None:
     """Play the variants on so many stages; each record is written as soon as it is there.
 
     One whose stage broke is played once more, on a fresh one.
@@ -51,7 +54,7 @@ async def play(variants: Sequence[Variant], file: Path, *, jobs: int, scratch: P
     async def worker(number: int) -> None:
         nonlocal finished
         while queue:
-            async with Stage(scratch / str(number)) as stage:
+            async with Stage(scratch / str(number), elements=elements) as stage:
                 for _ in range(_FRESH):
                     if not queue:
                         return
@@ -105,6 +108,9 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="go on with what FOLDER holds")
     parser.add_argument("--kind", action="append", help="only variants of this kind")
     parser.add_argument("--way", action="append", help="only variants of this way")
+    parser.add_argument(
+        "--without-elements", action="store_true", help="as on a machine without accessibility"
+    )
     options = parser.parse_args()
     if options.resume and options.records is None:
         parser.error("--resume needs --records FOLDER")
@@ -123,9 +129,11 @@ def main() -> int:
     ]
     records = {record.variant["id"]: record for record in read_records(file)}
     left = [variant for variant in variants if variant.id not in records]
-    print(f"{heading(options.seed)}\nrecords: {file}", flush=True)
+    way = ", without elements" * options.without_elements
+    print(f"{heading(options.seed)}{way}\nrecords: {file}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
-        asyncio.run(play(left, file, jobs=options.jobs, scratch=Path(scratch)))
+        elements = not options.without_elements
+        asyncio.run(play(left, file, jobs=options.jobs, scratch=Path(scratch), elements=elements))
     records = {record.variant["id"]: record for record in read_records(file)}
     played = [records[variant.id] for variant in variants if variant.id in records]
     for line in list_report_lines(played):

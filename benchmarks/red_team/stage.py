@@ -16,7 +16,7 @@ from benchmarks.red_team.page import PAGE, SERVER, WINDOWS
 from benchmarks.red_team.planners import ScriptedPlanner, state_model
 from benchmarks.red_team.variants import Variant
 from hisa.actions import Action, Move, Press
-from hisa.config import Settings, load
+from hisa.config import EnvironmentSettings, Settings, load
 from hisa.errors import HisaError
 from hisa.events import Acted, Decided, GroundingFailed
 from hisa.machine.patience import Deadline
@@ -130,10 +130,12 @@ class Stage:
 
     Args:
         folder: gets the runs.
+        elements: whether HiSA gets the accessibility tree; if not, as on a machine without one.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, elements: bool = True) -> None:
         self._folder = folder
+        self._environment = EnvironmentSettings(settle=SETTLE, elements=elements)
         self._machine = _WatchedDesktop()
         self._number = 0
         self._ok: tuple[int, int] = (0, 0)
@@ -142,6 +144,7 @@ class Stage:
         await self._machine.__aenter__()
         try:
             await self._set_up()
+            self._machine.with_settings(self._environment)
         except BaseException:
             await self._machine.__aexit__()
             raise
@@ -359,17 +362,19 @@ class Stage:
                 models["planner"] = planner.model()
             result = await hisa.run(
                 task,
-                settings=_settings(variant, self._folder, url),
+                settings=_settings(variant, self._folder, url, self._environment),
                 model=models,
                 environment=self._machine,
             )
         return load_run(result.folder)
 
 
-def _settings(variant: Variant, folder: Path, url: str) -> Settings:
+def _settings(
+    variant: Variant, folder: Path, url: str, environment: EnvironmentSettings
+) -> Settings:
     tree: dict[str, Any] = {
         "run": {"folder": folder, "max_steps": 5, "confirm": "never"},
-        "environment": {"settle": SETTLE},
+        "environment": environment.model_dump(exclude_unset=True),
         "patterns": {"enabled": False},
         "policy": {"defaults": "always" if variant.policy else "never"},
         "planner": {"sequence": variant.sequence, "sees": variant.sees},
