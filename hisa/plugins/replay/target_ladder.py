@@ -169,7 +169,8 @@ def _words(target: Target) -> str:
 
 def _could_be(target: Target, element: Element, around: Surroundings) -> bool:
     """Whether an element is of the target's program, and in a dialog if the target was in one."""
-    foreign = target.app and element.app and target.app != element.app
+    apps = target.app.casefold(), element.app.casefold()  # windows and trees write them in two ways
+    foreign = all(apps) and apps[0] != apps[1]
     return is_shown(element) and not foreign and around.in_dialog(element) == target.dialog
 
 
