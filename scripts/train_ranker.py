@@ -1,7 +1,8 @@
 """Trains the ranker of the elements grounder on the training screens of the grounding bench.
 
-    python scripts/train_ranker.py --check     # what it would be worth on unseen applications
-    python scripts/train_ranker.py             # writes ranker.json and sureness.json
+    python scripts/train_ranker.py --of tree --check  # its worth on unseen applications
+    python scripts/train_ranker.py --of tree   # writes ranker.json and sureness.json
+    python scripts/train_ranker.py --of seen   # ranker_seen.json, sureness_seen.json: no tree
 
 Needs ``pip install lightgbm``; running the grounder does not. The held-out split is never read.
 """
@@ -37,8 +38,12 @@ from hisa.screen.ocr import read_text
 from hisa.screen.sight import see_elements
 
 ROOT = Path(__file__).parents[1]
-RANKER = ROOT / "hisa" / "plugins" / "reading" / "ranker.json"
-SURENESS = RANKER.with_name("sureness.json")
+FOLDER = ROOT / "hisa" / "plugins" / "reading"
+FILES = {
+    "tree": ("ranker.json", "sureness.json"),
+    "seen": ("ranker_seen.json", "sureness_seen.json"),
+}
+"""Where elements are reported by the machine, and where they are seen on the picture."""
 SETTINGS: dict[str, Any] = {
     "learning_rate": 0.06,
     "num_leaves": 8,
@@ -95,20 +100,26 @@ class Example:
 def main() -> None:
     """Train, or check."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--of", choices=FILES, required=True, help="the elements on the screens")
     options.add_argument("--check", action="store_true", help="leave each application out once")
     options.add_argument("--cache", type=Path, help="folder to keep the features in")
     options.add_argument("--suite", type=Path, default=ROOT / "benchmarks" / "grounding")
     chosen = options.parse_args()
     names, examples = prepare(chosen.suite, chosen.cache)
+    seen = chosen.of == "seen"
+    if not seen:  # what is seen teaches nothing of trees; trees teach words, places and looks
+        examples = [e for e in examples if not _is_seen(e)]
     if chosen.check:
-        check(names, examples)
+        check(names, examples, seen=seen)
         return
+    ranker, sureness = (FOLDER / name for name in FILES[chosen.of])
     trees = fit(names, examples)
-    RANKER.write_text(export_trees(names, trees, START), "utf-8")
+    ranker.write_text(export_trees(names, trees, START), "utf-8")
     rankers = _rankers(names, examples, {frozenset({fold}) for fold in _folds(examples)})
-    ranked = [_rank_target(names, e, rankers[frozenset({_fold(e.target)})]) for e in examples]
-    SURENESS.write_text(_judge(ranked), "utf-8")
-    print(f"{RANKER}: {len(trees)} trees from {len(examples)} descriptions; {SURENESS}")
+    judged = [e for e in examples if _is_seen(e) is seen]
+    ranked = [_rank_target(names, e, rankers[frozenset({_fold(e.target)})]) for e in judged]
+    sureness.write_text(_judge(ranked), "utf-8")
+    print(f"{ranker}: {len(trees)} trees from {len(examples)} descriptions; {sureness}")
 
 
 # ---------------------------------------------------------------- features
@@ -148,7 +159,7 @@ def _prepare_screen(
 
 
 def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
-    """Returns the examples of a screen, composed ones, and its own again without the tree."""
+    """Returns the examples of a screen, composed ones, and all of them without the tree."""
     look = targets[0].screen.look(DEFAULT_IMAGE_LIMIT)
     plain = Table(Scene(look))
     queries = [query for target in targets for query in read_description(target.description)]
@@ -160,7 +171,7 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
     examples += [(t, plain) for t in compose_descriptions(targets[0].screen, plain)]
     examples += [
         (replace(t, kind=f"{SEEN_KIND}{t.kind}"), seen[names_a_part(t.description)])
-        for t in targets
+        for t, _ in tuple(examples)
     ]
     featured = [
         (t, table, build_columns(read_description(t.description), table)) for t, table in examples
@@ -312,8 +323,13 @@ class RankedTarget:
     is_present: bool
 
 
-def check(names: Sequence[str], examples: Sequence[Example]) -> None:
+def check(names: Sequence[str], examples: Sequence[Example], *, seen: bool) -> None:
     """Leave each application out once, and say how well the rest knows its things.
+
+    Args:
+        names: of the features.
+        examples: all that rankers learn from.
+        seen: whether the figures are of elements that were seen, or reported.
 
     The judge of an application learned from outcomes on the others, each by a ranker that knew
     neither: a ranker for every two.
@@ -322,17 +338,16 @@ def check(names: Sequence[str], examples: Sequence[Example]) -> None:
     folds = _folds(examples)
     rankers = _rankers(names, examples, {frozenset({a, b}) for a in folds for b in folds})
     for fold in folds:
-        others = [e for e in examples if _fold(e.target) != fold]
-        mine = [e for e in examples if _fold(e.target) == fold and e.target.kind != COMPOSED]
+        judged = [e for e in examples if _is_seen(e) is seen]
+        others = [e for e in judged if _fold(e.target) != fold]
+        mine = [e for e in judged if _fold(e.target) == fold and not _is_composed(e)]
         learned = [
             _rank_target(names, e, rankers[frozenset({fold, _fold(e.target)})]) for e in others
         ]
         judge = parse_trees(json.loads(_judge(learned)))
         ranked = [_rank_target(names, e, rankers[frozenset({fold})]) for e in mine]
         rated += [(t, judge.rate_outcome(t.outcome)) for t in ranked]
-    for title, seen in (("with the tree", False), ("without it", True)):
-        print(f"\n{title}")
-        _print_shares([(t, sure) for t, sure in rated if t.kind.startswith(SEEN_KIND) is seen])
+    _print_shares(rated)
 
 
 def _print_shares(rated: Sequence[tuple[RankedTarget, float]]) -> None:
@@ -347,7 +362,7 @@ def _print_shares(rated: Sequence[tuple[RankedTarget, float]]) -> None:
         print(f"at {name}: {_shares(present, absent, least)}")
     for least in LEAST:
         print(f"from {least}: {_shares(present, absent, least)}")
-    level = levels[f"{WRONG[1]:.0%} wrong"]
+    level = levels[f"{WRONG[-2 if present[0][0].kind.startswith(SEEN_KIND) else 1]:.0%} wrong"]
     for kind in sorted({t.kind for t, _ in present}):
         mine = [(t, sure) for t, sure in present if t.kind == kind]
         top = sum(t.right for t, _ in mine) / len(mine)
@@ -410,6 +425,14 @@ def _rank_target(names: Sequence[str], example: Example, trees: Trees) -> Ranked
     right = bool(example.right[order[best.rows[0]]])
     target = example.target
     return RankedTarget(target.kind, outcome, right, target.region is not None)
+
+
+def _is_seen(example: Example) -> bool:
+    return example.target.kind.startswith(SEEN_KIND)
+
+
+def _is_composed(example: Example) -> bool:
+    return example.target.kind.endswith(COMPOSED)
 
 
 def _folds(examples: Sequence[Example]) -> list[str]:

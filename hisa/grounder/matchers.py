@@ -43,6 +43,7 @@ class FinderParts:
     Attributes:
         emit: gets its events.
         min_score: least score of a place, 0..1.
+        min_score_seen: the same where elements were seen on the picture.
         read: reads the text on a picture.
         reader: takes a look with elements if those of a given look are old or missing; None: the
             looks are used as they are.
@@ -55,6 +56,7 @@ class FinderParts:
 
     emit: Emit
     min_score: float = 0.86
+    min_score_seen: float = 0.75
     read: ReadText = read_text
     reader: ElementsReader | None = None
     picker: Model | None = None

@@ -57,7 +57,7 @@ def build_grounder(
     """
     kind = grounder_kind(settings, chosen, seer)
     model = _model(kind, settings, models, seer)
-    parts = FinderParts(emit, settings.min_score, read, reader)
+    parts = FinderParts(emit, settings.min_score, settings.min_score_seen, read, reader)
     if model is None:
         return _open_finder(parts)
     if kind == "choice":
@@ -208,7 +208,7 @@ def open_grounder(
     finder = build_grounder(settings, chosen, models, emit, seer=seer, events=events, reader=reader)
     if settings.kind != "planner" and not points:
         return finder
-    checker = _open_finder(FinderParts(lambda _: None, settings.min_score))
+    checker = _open_finder(FinderParts(lambda _: None, settings.min_score, settings.min_score_seen))
     return PointingGrounder(
         "" if points else planner.coordinates, finder, checker, reader, emit=emit
     )

@@ -28,6 +28,8 @@ SIDE = 32
 """Pixels of either side of what the net sees: most icons on screens have 16 to 24."""
 UNKNOWN = 0
 """The net's first answer: no icon, or none of a meaning that it has learned."""
+_MOST, _LEAST = 5, 0.05
+"""Meanings of an icon, and the least share of one."""
 _FRAME = 2
 """Pixels around a box that show its background, and around the icon in what the net sees."""
 _FAINT = 16
@@ -40,15 +42,22 @@ View = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class IconName:
-    """What an icon stands for; ``chance`` is the probability, 0 to 1, that it does."""
+    """What an icon may stand for.
+
+    ``chance`` is the net's share for it, 0 to 1; ``is_sure`` says that it is high enough to call
+    the icon so: of such, 95 of 100 are right.
+    """
 
     name: str
     synonyms: tuple[str, ...]
     chance: float
+    is_sure: bool = True
 
 
-def read_icons(screenshot: Screenshot, boxes: Sequence[BoundingBox]) -> tuple[IconName | None, ...]:
-    """Returns the meaning of the icon in each box, None where it is not sure.
+def read_icons(
+    screenshot: Screenshot, boxes: Sequence[BoundingBox]
+) -> tuple[tuple[IconName, ...], ...]:
+    """Returns what the icon in each box may mean, the likeliest first, at most five meanings.
 
     Takes less than a millisecond for an icon.
 
@@ -82,22 +91,28 @@ class IconReader:
 
     def read(
         self, screenshot: Screenshot, boxes: Sequence[BoundingBox]
-    ) -> tuple[IconName | None, ...]:
-        """Returns the meaning of the icon in each box; see `read_icons`."""
+    ) -> tuple[tuple[IconName, ...], ...]:
+        """Returns the meanings of the icon in each box; see `read_icons`."""
         crops = [prepare_crop(screenshot.pixels, box) for box in boxes]
-        return tuple(map(self._choose, self.predict(np.stack(crops))))
+        return tuple(map(self._list_meanings, self.predict(np.stack(crops))))
 
     def predict(self, crops: View) -> npt.NDArray[np.float32]:
         """Returns the chances [crops, 1 + meanings] of crops as `prepare_crop` makes them."""
         (chances,) = self._session.run(None, {"crops": crops})
         return np.asarray(np.add.reduceat(chances, self._starts, axis=1), dtype=np.float32)
 
-    def _choose(self, chances: npt.NDArray[np.float32]) -> IconName | None:
-        best = int(chances.argmax())
-        if best == UNKNOWN or chances[best] < self.least_chance:
-            return None
-        name, *synonyms = self.meanings[best - 1]
-        return IconName(name, tuple(synonyms), float(chances[best]))
+    def _list_meanings(self, chances: npt.NDArray[np.float32]) -> tuple[IconName, ...]:
+        order = np.argsort(-chances, kind="stable")[:_MOST].tolist()
+        is_known = order[0] != UNKNOWN
+        names = list[IconName]()
+        for answer in order:
+            chance = float(chances[answer])
+            if answer == UNKNOWN or chance < _LEAST:
+                continue
+            name, *synonyms = self.meanings[answer - 1]
+            is_sure = is_known and not names and chance >= self.least_chance
+            names.append(IconName(name, tuple(synonyms), chance, is_sure))
+        return tuple(names)
 
 
 _lock = threading.Lock()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from hisa.grounder.thing import Thing
 from hisa.plugins.eyes.detector import Control
 from hisa.plugins.eyes.icon_reader import IconName
 from hisa.screen.geometry import BoundingBox, Point
@@ -12,7 +13,7 @@ from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.ocr import Line, Word
 from hisa.screen.sight import SEEN
 
-__all__ = ["build_elements", "find_bare_controls"]
+__all__ = ["Sighting", "find_bare_controls", "label_icons", "list_sightings"]
 
 _ROLES = {
     "button": "push button",
@@ -37,37 +38,65 @@ _WITHIN = 0.6
 """Least share of a word inside a control that holds it: boxes of both are off by some pixels."""
 
 
-def build_elements(
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """An element that was seen, in screen space, and the chance that it is there, 0 to 1.
+
+    ``meanings`` are words for its icon, with their chances; its name is one of them if that is
+    sure.
+    """
+
+    element: Element
+    chance: float
+    meanings: tuple[tuple[str, float], ...] = ()
+
+
+def list_sightings(
     observation: Observation,
     controls: Sequence[Control],
     lines: Iterable[Line],
-    icons: Mapping[int, IconName],
-) -> tuple[Element, ...]:
-    """Returns the elements on a picture, larger ones first, in screen space.
+    icons: Mapping[int, Sequence[IconName]],
+) -> tuple[Sighting, ...]:
+    """Returns what is on a picture, larger elements first.
 
     Args:
         observation: the look; its full picture is the one that was read.
         controls: detected on that picture.
         lines: read on that picture.
-        icons: meanings by the number of the control.
+        icons: meanings by the number of the control, the likeliest first.
     """
     held, loose = _assign_words(controls, lines)
     bars = _find_menu_titles(controls)
-    elements = [
+    sightings = [
         _build_control(
             replace(control, role="menu") if number in bars else control,
             held.get(number, []),
-            icons.get(number),
+            icons.get(number, ()),
         )
         for number, control in enumerate(controls)
     ]
-    elements += [
-        Element("static", line.text, line.box, states=_SHOWING | _USABLE)
+    sightings += [
+        Sighting(Element("static", line.text, line.box, states=_SHOWING | _USABLE), 1.0)
         for line in loose
         if line.text.strip()
     ]
-    placed = [_place(element, observation) for element in elements]
-    return tuple(sorted(placed, key=lambda element: -element.box.area))
+    placed = [replace(s, element=_place(s.element, observation)) for s in sightings]
+    return tuple(sorted(placed, key=lambda sighting: -sighting.element.box.area))
+
+
+def label_icons(things: Sequence[Thing], sightings: Sequence[Sighting]) -> list[Thing]:
+    """Returns the things; those that were seen with an icon are labelled by all it may mean.
+
+    Args:
+        things: of which some are elements that were seen.
+        sightings: of the same look.
+    """
+    meanings = {(s.element.role, s.element.box): s.meanings for s in sightings}
+    labels = [meanings.get((t.element.role, t.element.box), ()) for t in things]
+    return [
+        replace(thing, labels=(*thing.labels, *added)) if added else thing
+        for thing, added in zip(things, labels, strict=True)
+    ]
 
 
 def find_bare_controls(controls: Sequence[Control], lines: Iterable[Line]) -> list[int]:
@@ -142,18 +171,20 @@ def _is_sign(word: Word, beside: Word) -> bool:
     return len(word.text) == 1 and gap > beside.box.height
 
 
-def _build_control(control: Control, words: Sequence[Word], icon: IconName | None) -> Element:
+def _build_control(control: Control, words: Sequence[Word], icons: Sequence[IconName]) -> Sighting:
     text = Line(tuple(_drop_signs(words))).text if _has_letters(words) else ""
     name = text if control.role in _NAMED_INSIDE else ""
-    description = ""
-    if not name and icon is not None and control.role in _ICONS:
-        name, description = icon.name, ", ".join(icon.synonyms)
+    description, meanings = "", tuple[tuple[str, float], ...]()
+    if not name and icons and control.role in _ICONS:
+        meanings = tuple((word, i.chance) for i in icons for word in (i.name, *i.synonyms))
+        if icons[0].is_sure:
+            name, description = icons[0].name, ", ".join(icons[0].synonyms)
     states = _SHOWING | (control.states - {"disabled"})
     if "disabled" not in control.states:
         states |= _USABLE
     if control.role == "field":
         states |= {"editable"}
-    return Element(
+    element = Element(
         role=_ROLES.get(control.role, control.role),
         name=name,
         box=control.box,
@@ -161,6 +192,7 @@ def _build_control(control: Control, words: Sequence[Word], icon: IconName | Non
         states=states,
         description=description,
     )
+    return Sighting(element, control.chance, meanings)
 
 
 def _has_letters(words: Sequence[Word]) -> bool:

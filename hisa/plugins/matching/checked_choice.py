@@ -177,7 +177,10 @@ class ChoiceGrounder:
         self._picker = Picker(parts.picker, emit=parts.emit, trust=parts.trust)
         self._emit, self._reader, self._read = parts.emit, parts.reader, parts.read
         self._elements = ElementsGrounder(
-            emit=lambda _: None, min_score=parts.min_score, read=parts.read
+            emit=lambda _: None,
+            min_score=parts.min_score,
+            min_score_seen=parts.min_score_seen,
+            read=parts.read,
         )
 
     async def resolve(self, call: ToolCall, observation: Observation) -> GroundedCall:

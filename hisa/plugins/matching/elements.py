@@ -31,7 +31,7 @@ from hisa.protocols import Emit, GroundedCall, Place, ToolCall
 from hisa.screen.cut_lists import cut_lists
 from hisa.screen.observation import Element, Observation
 from hisa.screen.ocr import OcrUnavailable, ReadText, read_text
-from hisa.screen.sight import SEEN
+from hisa.screen.sight import SEEN, is_seen
 from hisa.text.words import tokens
 
 __all__ = [
@@ -69,6 +69,7 @@ class ElementsGrounder:
     Args:
         emit: gets `hisa.events.Grounded` and `hisa.events.GroundingFailed`.
         min_score: least score of a place, 0 to 1; below it nothing is chosen.
+        min_score_seen: the same where elements were seen on the picture.
         read: reads the text on a picture.
         shapes: whether things that are only drawn are searched too.
         reader: takes a new look with elements if those of a look are old or missing; None: looks
@@ -80,13 +81,14 @@ class ElementsGrounder:
         *,
         emit: Emit,
         min_score: float = 0.86,
+        min_score_seen: float = 0.75,
         read: ReadText = read_text,
         shapes: bool = True,
         reader: ElementsReader | None = None,
     ) -> None:
         self._reader = reader
         self._emit = emit
-        self._min_score = min_score
+        self._min_score, self._min_score_seen = min_score, min_score_seen
         self._read = read
         self._shapes = shapes
         self._lists_are_ours = all(map(plugins.is_ours, plugins.points("lists")))
@@ -122,9 +124,10 @@ class ElementsGrounder:
             if place is not None and not _is_hidden(place, observation):
                 return place
         queries = read_description(description)
-        choice = choose(queries, observation, self._min_score, parts=parts, shapes=drawn)
+        least = self._get_min_score(observation)
+        choice = choose(queries, observation, least, parts=parts, shapes=drawn)
         if not _is_sure(choice) and drawn != self._shapes:
-            choice = choose(queries, observation, self._min_score, parts=parts, shapes=True)
+            choice = choose(queries, observation, least, parts=parts, shapes=True)
         reason = choice.reason
         if not _is_sure(choice):
             choice, reason = self._with_words(queries, observation, choice, parts=parts)
@@ -132,6 +135,9 @@ class ElementsGrounder:
         if choice.chosen is not None:
             return place_of(description, choice.chosen, observation)
         raise _build_refusal(description, reason, choice.others, observation)
+
+    def _get_min_score(self, observation: Observation) -> float:
+        return self._min_score_seen if is_seen(observation) else self._min_score
 
     def _with_words(
         self,
@@ -151,9 +157,8 @@ class ElementsGrounder:
             )
         choice = tree_choice
         if read:
-            choice = choose(
-                queries, observation, self._min_score, read, parts=parts, shapes=self._shapes
-            )
+            least = self._get_min_score(observation)
+            choice = choose(queries, observation, least, read, parts=parts, shapes=self._shapes)
         if choice.ambiguous or choice.blocked:  # then something fits, perhaps a text
             return choice, choice.reason
         return choice, f"{choice.reason}; nothing written on the picture fits"
@@ -229,12 +234,14 @@ def place_of(description: str, chosen: Candidate, observation: Observation) -> P
     """
     box = observation.convert_box(chosen.box, "image")
     score, element = min(1.0, chosen.score), chosen.thing.control or chosen.element
+    seen = SEEN in element.states
     if chosen.thing.drawn is not None:
-        return Place(description, box.centre, score, "shapes", describe_element(element), element)
+        source = "eyes" if seen else "shapes"
+        return Place(description, box.centre, score, source, describe_element(element), element)
     if chosen.thing.role == READ:
         return Place(description, box.centre, score, "ocr", repr(element.name), element)
     point = spot(chosen.thing, observation)
-    source = "eyes" if SEEN in element.states else "accessibility"
+    source = "eyes" if seen else "accessibility"
     return Place(description, point, score, source, describe_element(element), element)
 
 

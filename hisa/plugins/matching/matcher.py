@@ -49,7 +49,11 @@ class DescriptionMatcher:
         from hisa.plugins.matching.elements import ElementsGrounder
 
         return ElementsGrounder(
-            emit=parts.emit, min_score=parts.min_score, read=parts.read, reader=parts.reader
+            emit=parts.emit,
+            min_score=parts.min_score,
+            min_score_seen=parts.min_score_seen,
+            read=parts.read,
+            reader=parts.reader,
         )
 
 

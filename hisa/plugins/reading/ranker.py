@@ -1,6 +1,7 @@
 """Says how likely each thing on the screen is the one described, by what was learned from screens.
 
-The trees of ``ranker.json`` give each thing a score from its features; scores become chances that
+The trees of ``ranker.json``, or of ``ranker_seen.json`` where elements were seen on the picture,
+give each thing a score from its features; scores become chances that
 sum to less than one, the rest being that nothing on the screen is meant. `scripts/train_ranker.py`
 makes the file.
 """
@@ -89,16 +90,16 @@ class Trees:
         return 1.0 / (1.0 + math.exp(-float(self.scores(row)[0])))
 
 
-@lru_cache(maxsize=1)
-def load_trees() -> Trees:
-    """The trees that tell things apart, as HiSA ships them."""
-    return _load_shipped("ranker.json")
+@lru_cache(maxsize=2)
+def load_trees(*, seen: bool = False) -> Trees:
+    """The trees that tell things apart, reported or ``seen``, as HiSA ships them."""
+    return _load_shipped("ranker_seen.json" if seen else "ranker.json")
 
 
-@lru_cache(maxsize=1)
-def load_judge() -> Trees:
+@lru_cache(maxsize=2)
+def load_judge(*, seen: bool = False) -> Trees:
     """The trees that tell whether the likeliest thing is right, as HiSA ships them."""
-    return _load_shipped("sureness.json")
+    return _load_shipped("sureness_seen.json" if seen else "sureness.json")
 
 
 def _load_shipped(name: str) -> Trees:
@@ -187,7 +188,7 @@ def rank(queries: tuple[Query, ...], table: Table) -> tuple[RankedThing, ...]:
     at = np.array([(p.x, p.y) for p in (spot_in(thing.element, thing.box) for thing in things)])
     best = rank_places(scored.own, at, table.reach[scored.rows])
     evidence = build_evidence(scored.by_name, scored.score, scored.own, best)
-    sure = load_judge().rate_outcome(evidence)
+    sure = load_judge(seen=table.is_seen).rate_outcome(evidence)
     return tuple(
         RankedThing(
             things[row], float(scored.own[row]), chance, sure if row == best.rows[0] else 0.0
@@ -217,7 +218,7 @@ class _ScoredThings:
 def _score_things(queries: tuple[Query, ...], table: Table) -> _ScoredThings | None:
     if not table.things:
         return None
-    trees = load_trees()
+    trees = load_trees(seen=table.is_seen)
     every = build_columns(queries, table)
     rows = preselect(every)
     matrix = clip_features(np.stack([column[rows] for column in every.values()]))

@@ -14,6 +14,7 @@ from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.looks import Looks
 from hisa.screen.role_words import Kind
 from hisa.screen.roles import CONTAINERS, FIELDS
+from hisa.screen.sight import is_seen
 from hisa.text.similar import clean, similarity
 from hisa.text.words import token_match, tokens
 
@@ -95,6 +96,11 @@ class Table:
         cut = (self.family == FAMILIES.index("field")) & (self.width > 1.5 * self.height)
         reach[cut, 2] = (self.box[:, 0] + _FIELDS_OWN * self.width)[cut]
         return reach
+
+    @cached_property
+    def is_seen(self) -> bool:
+        """Whether the elements were seen on the picture, not reported by the machine."""
+        return is_seen(self.scene.observation)
 
     @cached_property
     def looks(self) -> Looks:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from PIL import Image
 
+from hisa.grounder.thing import Thing
 from hisa.plugins.eyes.detector import Control
 from hisa.plugins.eyes.icon_reader import IconName
-from hisa.plugins.eyes.pixel_scene import build_elements, find_bare_controls
+from hisa.plugins.eyes.pixel_scene import find_bare_controls, label_icons, list_sightings
 from hisa.screen.geometry import BoundingBox, Size
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 from hisa.screen.ocr import Line, Word
@@ -37,7 +38,9 @@ def build(
 ) -> list[Element]:
     picture = Screenshot(Image.new("RGB", (800, 600)))
     look = Observation(picture, screen or picture.size, windows)
-    return list(build_elements(look, controls, lines, icons or {}))
+    meanings = {number: (icon,) for number, icon in (icons or {}).items()}
+    sightings = list_sightings(look, controls, lines, meanings)
+    return [sighting.element for sighting in sightings]
 
 
 def test_text_inside_a_button_is_its_name() -> None:
@@ -150,3 +153,12 @@ def test_arrow_of_a_field_is_not_read_as_its_value() -> None:
     )
 
     assert {field_.text for field_ in fields} == {"Default", "96"}
+
+
+def test_all_that_an_icon_may_mean_labels_it_and_only_a_sure_meaning_names_it() -> None:
+    meanings = (IconName("save", ("disk",), 0.4, is_sure=False), IconName("open", (), 0.1, False))
+    look = Observation(Screenshot(Image.new("RGB", (800, 600))), Size(800, 600), ())
+    (sighting,) = list_sightings(look, [control("icon", 10, 10, 30, 30)], (), {0: meanings})
+    assert not sighting.element.name
+    (thing,) = label_icons([Thing(sighting.element, sighting.element.box)], [sighting])
+    assert thing.labels == (("save", 0.4), ("disk", 0.4), ("open", 0.1))

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from hisa.errors import NotFound
 from hisa.plugins.matching.description import read_description
+from hisa.plugins.matching.elements import ElementsGrounder
 from hisa.plugins.matching.scene import Scene
 from hisa.plugins.reading.ranker import build_columns, load_judge, load_trees, rank
 from hisa.plugins.reading.scene_table import Floats, Table
 from hisa.plugins.reading.sureness import build_evidence, rank_places
 from hisa.screen.observation import Element, Observation
+from hisa.screen.sight import SEEN
 from tests.grounder.scenes import element, scene
 
 
@@ -80,6 +83,8 @@ def test_the_learned_trees_fit_the_features_that_are_worked_out() -> None:
     for name, features, trees in (
         ("ranker.json", known.keys(), load_trees()),
         ("sureness.json", outcomes.keys(), load_judge()),
+        ("ranker_seen.json", known.keys(), load_trees(seen=True)),
+        ("sureness_seen.json", outcomes.keys(), load_judge(seen=True)),
     ):
         content = json.loads((files("hisa.plugins.reading") / name).read_text("utf-8"))
         assert set(content) == {"features", "start", "depth", "trees"}
@@ -144,3 +149,24 @@ def test_the_arrow_of_a_field_is_not_clicked_for_the_field_that_holds_it() -> No
     ranked = rank(query, Table(Scene(observation, parts=True)))
     assert ranked[0].thing.role == "spin button"
     assert any(thing.role == "arrow part" for thing in Scene(observation, parts=True).things)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+async def test_seen_elements_need_a_sureness_of_their_own(seen: bool) -> None:
+    states = frozenset({"showing", "enabled", SEEN} if seen else {"showing", "enabled"})
+    observation = scene(
+        element("push button", "Save", (700, 500, 80, 30), states=states),
+        element("push button", "Cancel", (600, 500, 80, 30), states=states),
+        element("entry", "", (100, 100, 300, 30), states=states),
+    )
+    description = "button in the lower right corner, beside Cancel"
+    for own, other in ((0.0, 1.0), (1.0, 0.0)):
+        reported, on_picture = (other, own) if seen else (own, other)
+        grounder = ElementsGrounder(
+            emit=lambda _: None,
+            read=lambda *_: (),
+            min_score=reported,
+            min_score_seen=on_picture,
+        )
+        answer = await grounder.answer(description, observation)
+        assert isinstance(answer, NotFound) == (own == 1.0)
