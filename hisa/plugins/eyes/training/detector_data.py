@@ -24,8 +24,8 @@ __all__ = ["CROP", "Batch", "Screen", "draw_maps", "make_batches", "open_pixels"
 
 CROP = (640, 384)
 """Width and height in pixels; a step of four takes two cores about 0.35 s."""
-_SHAPES = ((CROP, 4), (CROP, 4), ((2 * CROP[0], 2 * CROP[1]), 1))
-"""Sizes of crops and counts of batches in turn: large ones show dialogs and tables whole."""
+_SHAPES = ((CROP, 4), ((2 * CROP[0], 2 * CROP[1]), 1))
+"""Sizes of crops and counts of batches in turn: large ones show dialogs and text areas whole."""
 _SCALES = (0.45, 2.0)
 _LEAST_SHARE, _LEAST_SIDE = 0.3, 4.0
 """Of a thing that the edge of a crop cuts: the visible share and pixels that make it a thing."""
