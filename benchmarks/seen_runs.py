@@ -131,7 +131,12 @@ async def play_by_script(task: Task, options: argparse.Namespace, script: Script
     """Plays a task by its script; see `play`."""
     model = {"planner": FunctionModel(script.reply, f"script ({options.planner})")}
     return await play(
-        task, options, model=model, on_event=script.hear, state="raw", meaning=script.find_meant
+        task,
+        options,
+        model=model,
+        on_event=script.hear,
+        state="raw",
+        meaning=script.find_target_point,
     )
 
 
@@ -147,7 +152,7 @@ async def play_again(task: Task, options: argparse.Namespace) -> Counter[str]:
         return Counter()
     settings, targets = settings_for(load_settings(options), program, place), Targets(program)
     return await play(
-        task, options, settings=settings, on_event=targets.hear, meaning=targets.find_meant
+        task, options, settings=settings, on_event=targets.hear, meaning=targets.find_target_point
     )
 
 

@@ -30,9 +30,9 @@ Meaning = Callable[[Place, Observation], Awaitable[Point | None]]
 """Returns the point on a look with the tree that is meant by a place; None: not known."""
 
 FIGURES = (
-    "tasks", "solved", "steps", "asked", "resolved", "by eyes", "refused", "right", "wrong",
-    "not judged", "acted wrong", "held",
-)  # fmt: skip
+    *("tasks", "solved", "steps", "asked", "resolved", "by eyes", "refused", "right", "wrong"),
+    *("not judged", "acted wrong", "held"),
+)
 """What is counted: "asked" are descriptions, also those asked again; "held" are clicks and keys
 that HiSA itself did not do for another reason: the screen had changed, or it repeated a failure."""
 _REACTIONS = frozenset({"checked", "selected", "focused", "pressed", "expanded"})
@@ -56,17 +56,17 @@ class JudgedPlace:
     action: StepAction
     description: str
     met: Element | None
-    meant: Element | None
+    target: Element | None
     right: bool
     acted: bool = False
 
     @property
     def wrong(self) -> bool:
         """Whether something else is there than what was meant."""
-        return not (self.right or self.met is None or self.meant is None)
+        return not (self.right or self.met is None or self.target is None)
 
     def __str__(self) -> str:
-        return f"{self.description}: {_show(self.met)} in place of {_show(self.meant)}"
+        return f"{self.description}: {_show(self.met)} in place of {_show(self.target)}"
 
 
 class Judge(Hook):
@@ -74,14 +74,14 @@ class Judge(Hook):
 
     Args:
         desktop: the machine of the run.
-        find_meant: returns the point of the tree that is meant; None: nothing can be judged.
+        find_target_point: returns the point of the tree that is meant; None: nothing can be judged.
     """
 
     name = "judge"
 
-    def __init__(self, desktop: TreeDesktop, find_meant: Meaning | None) -> None:
+    def __init__(self, desktop: TreeDesktop, find_target_point: Meaning | None) -> None:
         self.places: list[JudgedPlace] = []
-        self._desktop, self._find_meant = desktop, find_meant
+        self._desktop, self._find_target_point = desktop, find_target_point
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Look up what is at the places of an action; see `Hook`."""
@@ -89,10 +89,14 @@ class Judge(Hook):
             return
         tree = await self._desktop.look_at_tree()
         for place in action.call.places:
-            at = await self._find_meant(place, tree) if self._find_meant is not None else None
-            met, meant = _find_control(place.point, tree), _find_control(at, tree)
-            right = met is meant is not None
-            self.places.append(JudgedPlace(action, place.description, met, meant, right))
+            at = (
+                await self._find_target_point(place, tree)
+                if self._find_target_point is not None
+                else None
+            )
+            met, target = _find_control(place.point, tree), _find_control(at, tree)
+            right = met is target is not None
+            self.places.append(JudgedPlace(action, place.description, met, target, right))
 
     async def after_action(self, step: Step, action: StepAction) -> None:
         """See whether what was meant reacted, where something else was met; see `Hook`."""
@@ -102,7 +106,7 @@ class Judge(Hook):
         tree = await self._desktop.look_at_tree(_SETTLE)
         for place in places:
             place.acted = True
-            place.right = place.right or _has_reacted(place.meant, tree)
+            place.right = place.right or _has_reacted(place.target, tree)
 
 
 async def find_by_matcher(place: Place, tree: Observation) -> Point | None:
@@ -128,7 +132,7 @@ class Targets:
         if isinstance(event, Noted) and (step := re.fullmatch(r"step (\d+) of \d+", event.text)):
             self._number = int(step[1])
 
-    async def find_meant(self, place: Place, tree: Observation) -> Point | None:
+    async def find_target_point(self, place: Place, tree: Observation) -> Point | None:
         """Returns the point in the tree of the recorded target of the present step."""
         targets = self._steps[self._number - 1].targets if self._number else ()
         match = find_target(targets[0], tree, None, lax=True) if len(targets) == 1 else None
@@ -154,11 +158,11 @@ def _is_container(element: Element) -> bool:
     return element.role in CONTAINERS | LAYOUT
 
 
-def _has_reacted(meant: Element | None, tree: Observation) -> bool:
+def _has_reacted(target: Element | None, tree: Observation) -> bool:
     """Whether a control got the focus or another state: a click on its caption is one on it."""
     for element in tree.elements or ():
-        if meant is not None and (element.role, element.box) == (meant.role, meant.box):
-            changed = (element.states ^ meant.states) & _REACTIONS
+        if target is not None and (element.role, element.box) == (target.role, target.box):
+            changed = (element.states ^ target.states) & _REACTIONS
             return bool(changed & element.states or "checked" in changed)
     return False
 

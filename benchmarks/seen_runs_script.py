@@ -86,7 +86,7 @@ class Script:
         self._steps, self._by_points = steps, by_points
         self._number = self._tries = self._refused = 0
 
-    async def find_meant(self, place: Place, tree: Observation) -> Point | None:
+    async def find_target_point(self, place: Place, tree: Observation) -> Point | None:
         """Returns the point that the present step means."""
         at = self._steps[self._number].at if self._number < len(self._steps) else None
         return None if at is None else Point(*at, "image")

@@ -223,8 +223,8 @@ class GrounderSettings(Section):
     benchmarks/grounding, each application left out once: a higher value refuses more, a lower one
     clicks wrong more often."""
     min_score_seen: float = Field(0.75, ge=0, le=1)
-    """The same on screens whose elements were seen on the picture: for four wrong clicks in a
-    hundred."""
+    """The same on screens whose elements were seen on the picture, chosen in the same way for at
+    most four wrong clicks in a hundred."""
 
 
 OFFERED_TOKENS = 200

@@ -49,14 +49,14 @@ class Trees:
 async def judge_click(at: tuple[int, int], meant: tuple[int, int], after: Observation) -> Judge:
     """A judge that has seen a click at a point, where another one was meant."""
 
-    async def find_meant(place: Place, tree: Observation) -> Point:
+    async def find_target_point(place: Place, tree: Observation) -> Point:
         return Point(*meant, "image")
 
     point = Point(*at, "image")
     call = ToolCall("", "gui_action", "", "the Yes button")
     grounded = GroundedCall(call, "", (Click(point),), (Place("the Yes button", point),))
     action = StepAction(grounded, BEFORE, 1, grounded)
-    judge = Judge(cast(Any, Trees(BEFORE, after)), find_meant)
+    judge = Judge(cast(Any, Trees(BEFORE, after)), find_target_point)
     await judge.before_action(cast(Any, None), action)
     action.executed, action.outcome = True, Outcome(ok=True)
     await judge.after_action(cast(Any, None), action)

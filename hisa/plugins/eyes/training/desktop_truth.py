@@ -291,11 +291,11 @@ def _choose_states(element: Element, role: str, observation: Observation) -> lis
     """Return the states of an element that can be seen."""
     states = element.states
     active = observation.active is not None and observation.active.title == element.window
-    seen = {
+    shown = {
         "checked": role in _CHECKED and bool(states & {"checked", "pressed"}),
         "selected": role in ("tab", "menu item", *ROWS) and "selected" in states,
         "disabled": role in (*_CONTROLS, "menu item") and not states & {"enabled", "sensitive"},
         "focused": role in ("field", "combo box") and "focused" in states and active,
         "expanded": role in (*ROWS, "combo box") and {"expandable", "expanded"} <= states,
     }
-    return [state for state, holds in seen.items() if holds]
+    return [state for state, holds in shown.items() if holds]

@@ -60,8 +60,8 @@ def _place(icon: Image.Image, draws: Random) -> Scene:
     opacity = np.asarray(mask)
     inks = np.asarray(colours, np.int16)[opacity >= opacity.max() // 2]
     faces = (_choose_colour(draws) for _ in range(30))
-    seen = (face for face in faces if np.abs(inks - face).max(axis=1).mean() > _CONTRAST)
-    face = next(seen, (255, 255, 255))
+    visible = (face for face in faces if np.abs(inks - face).max(axis=1).mean() > _CONTRAST)
+    face = next(visible, (255, 255, 255))
     around = draws.randint(2, 12) if draws.random() < 0.45 else 0
     page, border = (draws.choice((face, _choose_colour(draws))) if around else face for _ in "12")
     edge = around + draws.randint(3, 13)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_page", "main", "open_browser", "render_page", "render_screens"]
 
-_KEPT_OUT_EVERY = 11  # one of so many screens is of a framework that nothing is trained on
+_VALIDATION_EVERY = 11  # one of so many screens is of a framework that nothing is trained on
 _LEAST_CONTRAST = 10  # levels of a colour; a box with less shows nothing
 _ZOOMS = (0.75, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 _FLAGS = ("headless=new", "no-sandbox", "disable-gpu", "host-resolver-rules=MAP * ~NOTFOUND")
@@ -64,7 +64,7 @@ def render_screens(catalogue: Catalogue, folder: Path, *, count: int, seed: str)
     present = len(index.read_text("utf-8").splitlines()) if index.exists() else 0
     with open_browser() as browser, index.open("a", encoding="utf-8") as lines:
         for number in range(present, count):
-            split = "train" if (number + 1) % _KEPT_OUT_EVERY else "kept"
+            split = "train" if (number + 1) % _VALIDATION_EVERY else "kept"
             screen, picture = render_page(browser, Composer(catalogue, split, f"{seed}-{number}"))
             row = {"file": f"{number:05d}-{screen['source']}.webp", **screen}
             (folder / row["file"]).write_bytes(picture)

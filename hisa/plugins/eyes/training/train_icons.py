@@ -168,9 +168,9 @@ def write_weights(net: nn.Sequential, folder: Path) -> None:
 
 def choose_least_chance(chances: Chances, answers: Answers) -> float:
     """Returns the least chance of a meaning at which 95 of 100 are right, 1 if none is."""
-    given, top = chances.argmax(axis=1), chances.max(axis=1)
-    order = [at for at in np.argsort(-top) if given[at] != UNKNOWN]
-    precision = np.cumsum((given == answers)[order]) / np.arange(1, len(order) + 1)
+    likeliest, top = chances.argmax(axis=1), chances.max(axis=1)
+    order = [at for at in np.argsort(-top) if likeliest[at] != UNKNOWN]
+    precision = np.cumsum((likeliest == answers)[order]) / np.arange(1, len(order) + 1)
     precise = np.flatnonzero(precision >= 0.95)
     return float(top[order][precise[-1]]) if precise.size else 1.0
 
