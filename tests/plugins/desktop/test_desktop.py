@@ -100,6 +100,16 @@ class TestPrivacy:
         assert "pytest" not in result.output
         assert "Xvfb" in result.output
 
+    async def test_no_keyring_of_the_system_asks_for_a_password(
+        self, environment: DesktopEnvironment
+    ) -> None:
+        bus = "org.freedesktop.DBus"
+        line = f"dbus-send --session --print-reply --dest={bus} /org/freedesktop/DBus"
+        result = await environment.execute(
+            f"{line} {bus}.StartServiceByName string:org.freedesktop.secrets uint32:0"
+        )
+        assert "Spawn.ChildExited" in result.error  # without the override it starts or is unknown
+
     async def test_two_side_by_side_do_not_meet(self, environment: DesktopEnvironment) -> None:
         async with DesktopEnvironment() as other:
             await environment.write_file("/home/user/mine", b"1")

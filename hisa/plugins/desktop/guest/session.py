@@ -32,6 +32,8 @@ _BUS_LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-
 _OWN_SESSION = "/usr/lib/hisa/session.sh"
 """Script of a built system that starts more than the window manager, such as a panel."""
 _COOKIE_NAME = b"MIT-MAGIC-COOKIE-1"
+_NO_KEYRING = "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=/bin/false\n"
+"""Takes precedence over the system's: a keyring asks for a password in front of everything."""
 
 
 def _prefix_length(text: bytes) -> bytes:
@@ -63,6 +65,9 @@ class Session:
         os.environ["DISPLAY"] = ":0"
         os.environ["XDG_SESSION_TYPE"] = "x11"
         _write_cookie(home / ".Xauthority")
+        services = Path(runtime, "dbus-1", "services")
+        services.mkdir(parents=True, exist_ok=True)
+        (services / "org.freedesktop.secrets.service").write_text(_NO_KEYRING, "utf-8")
         server, self._display = _start(self._server_line())
         restrain()
         daemon, self._bus = _start(self._bus_line(runtime), glue="=", start=spawn)
