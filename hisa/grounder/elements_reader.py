@@ -8,6 +8,7 @@ import time
 from hisa.events import ElementsRead
 from hisa.protocols import Emit, Environment
 from hisa.screen.observation import Observation
+from hisa.screen.sight import knows_places
 
 __all__ = ["ElementsReader"]
 
@@ -48,7 +49,7 @@ class ElementsReader:
         return look
 
     async def fresh(self, observation: Observation) -> Observation:
-        """Returns the look itself if its elements are complete and new, else one with elements.
+        """Returns the look itself if its elements are new and none may be missing on top.
 
         All searches on one look get the same result, however many ask at once.
 
@@ -75,4 +76,4 @@ class ElementsReader:
 
 def _is_fresh(observation: Observation) -> bool:
     age = time.time() - observation.at
-    return observation.all_elements is not None and 0 <= age <= _FRESH_SECONDS
+    return knows_places(observation) and 0 <= age <= _FRESH_SECONDS

@@ -8,8 +8,10 @@ from typing import Any
 from hisa.machine import plugins
 from hisa.screen.observation import Observation
 
-__all__ = ["SEEN", "can_see", "is_seen", "see_elements"]
+__all__ = ["GUESSED", "SEEN", "can_see", "is_seen", "knows_places", "see_elements"]
 
+GUESSED = "guessed"
+"""The state of a seen element whose name is what its icon may mean; no text says so."""
 SEEN = "seen"
 """The state of an element that was seen on the picture; the machine did not report it."""
 
@@ -26,6 +28,15 @@ def can_see() -> bool:
 def is_seen(observation: Observation) -> bool:
     """Whether the elements of a look were seen on its picture, not reported by the machine."""
     return any(SEEN in element.states for element in observation.elements or ())
+
+
+def knows_places(observation: Observation) -> bool:
+    """Whether the elements of a look say what is on top at a point.
+
+    A complete list does, and so does what was seen: nothing covers it. A list that a machine
+    reported in part does not, since what covers an element may be missing.
+    """
+    return observation.all_elements is not None or is_seen(observation)
 
 
 def see_elements(observation: Observation) -> Observation:

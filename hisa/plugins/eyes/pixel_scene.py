@@ -11,7 +11,7 @@ from hisa.plugins.eyes.icon_reader import IconName
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.ocr import Line, Word
-from hisa.screen.sight import SEEN
+from hisa.screen.sight import GUESSED, SEEN
 
 __all__ = ["Sighting", "find_bare_controls", "label_icons", "list_sightings"]
 
@@ -175,11 +175,12 @@ def _build_control(control: Control, words: Sequence[Word], icons: Sequence[Icon
     text = Line(tuple(_drop_signs(words))).text if _has_letters(words) else ""
     name = text if control.role in _NAMED_INSIDE else ""
     description, meanings = "", tuple[tuple[str, float], ...]()
+    states = _SHOWING | (control.states - {"disabled"})
     if not name and icons and control.role in _ICONS:
         meanings = tuple((word, i.chance) for i in icons for word in (i.name, *i.synonyms))
         if icons[0].is_sure:
             name, description = icons[0].name, ", ".join(icons[0].synonyms)
-    states = _SHOWING | (control.states - {"disabled"})
+            states |= {GUESSED}
     if "disabled" not in control.states:
         states |= _USABLE
     if control.role == "field":

@@ -18,6 +18,7 @@ from hisa.actions import Action, Hotkey, KeyDown, Press, Write, presses
 from hisa.actions.unchanged_look import lit_boxes
 from hisa.errors import ScreenChanged
 from hisa.plugins.guard.acts.held_regions import CONTROLS, is_usable, middle, other_window, region
+from hisa.plugins.guard.acts.seen_arrivals import find_arrival
 from hisa.plugins.guard.key_inputs import read_inputs
 from hisa.protocols import Environment, GroundedCall, HitTester, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
@@ -37,6 +38,7 @@ __all__ = [
     "describe_redrawing",
     "describe_replacement",
     "find_press_points",
+    "in_front",
     "is_in_another_row",
     "new_dialog",
     "own_boxes",
@@ -86,7 +88,7 @@ class ActGuard:
         boxes = [target_look.convert_box(region(point, target_look), "screen") for point in points]
         boxes += [box for point in points for box in row_boxes(point, target_look)]
         if not points and any(isinstance(action, _KEYS) for action in first):
-            boxes.append(_in_front(planned))
+            boxes.append(in_front(planned))
         return replace(
             call,
             precondition=ScreenPrecondition(
@@ -197,7 +199,9 @@ class ActGuard:
     def _check_focus(self, planned: Observation, now: Observation) -> str:
         """Returns where keys would go now, if not where they were meant to; empty if not known."""
         if planned.all_elements is None or now.all_elements is None:
-            box = planned.convert_box(_in_front(planned), "image")
+            if reason := find_arrival(planned, now):
+                return reason
+            box = planned.convert_box(in_front(planned), "image")
             likeness = similarity(planned.screenshot.crop(box), now.screenshot.crop(box))
             return "" if likeness >= _SIMILAR else "the window in front is no longer as it was"
         was, focused = focused_element(planned), focused_element(now)
@@ -245,8 +249,8 @@ def _is_on(point: Point, observation: Observation) -> bool:
     return 0 <= point.x < observation.image.width and 0 <= point.y < observation.image.height
 
 
-def _in_front(observation: Observation) -> BoundingBox:
-    """The screen-space box of what gets the keys: the active window, else the whole screen."""
+def in_front(observation: Observation) -> BoundingBox:
+    """Returns the screen-space box of what gets the keys: the active window, else the screen."""
     screen = BoundingBox(0, 0, observation.screen.width, observation.screen.height, "screen")
     box = observation.active.box if observation.active is not None else None
     return (box.intersection(screen) if box is not None else None) or screen

@@ -24,17 +24,20 @@ from hisa.plugins.guard.acts.act_guard import (
     describe_redrawing,
     describe_replacement,
     find_press_points,
+    in_front,
     is_in_another_row,
     new_dialog,
     own_boxes,
     row_boxes,
 )
 from hisa.plugins.guard.acts.held_regions import CONTROLS, other_window, region
+from hisa.plugins.guard.acts.seen_arrivals import find_arrival
 from hisa.protocols import Environment, ExecutedCall, GroundedCall, ScreenPrecondition
 from hisa.screen.geometry import BoundingBox, Point, grow_box, shift_box
 from hisa.screen.hit_test import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS, PASSWORD
+from hisa.screen.sight import is_seen, knows_places
 from hisa.screen.similarity import compare_outlines
 from hisa.state.facts import is_complete, is_same, name_element, quote_text, smallest_focused
 from hisa.state.roi import changed_mask
@@ -72,7 +75,7 @@ class SequenceGuard(ActGuard):
         """
         if self._reader is None:
             return planned
-        if planned.all_elements is None:
+        if not knows_places(planned):
             return await self._reader.recent(planned)
         same = changed_mask(planned, await environment.observe()) is None
         return planned if same else await self._reader.read()
@@ -117,11 +120,10 @@ class SequenceGuard(ActGuard):
         planned, reference, now = observations
         points = tuple(find_press_points(press.actions, now))
         if not points:
-            if not _may_bring_dialog(past_calls, reference) and (
-                reason := await self._describe_arrival(past_calls, observations)
-            ):
-                raise ScreenChanged(reason)
-            return replace(press, precondition=ScreenPrecondition(now, ()), target_look=now)
+            if not _may_bring_dialog(past_calls, reference):
+                now = await self._require_focus(past_calls, observations)
+            boxes = (in_front(now),) if is_seen(now) else ()
+            return replace(press, precondition=ScreenPrecondition(now, boxes), target_look=now)
         if not press.places and _opens_menu(past_calls, reference) and self._reader is not None:
             read = await self._reader.read()
             elements = [element_at(point, read) for point in points]
@@ -150,21 +152,27 @@ class SequenceGuard(ActGuard):
             call, precondition=ScreenPrecondition(now, tuple(held), own), target_look=target_look
         )
 
-    async def _describe_arrival(
+    async def _require_focus(
         self, past_calls: Sequence[ExecutedCall], observations: _Looks
-    ) -> str:
-        """Returns what came up since the first act and takes the keys; empty if nothing is seen."""
+    ) -> Observation:
+        """Returns the look of now; if elements can only be seen, with those that were checked.
+
+        Raises:
+            ScreenChanged: something came up since the first act and takes the keys.
+        """
         _, reference, now = observations
-        window_reason = other_window(reference, now)
-        if window_reason or self._reader is None or changed_mask(reference, now) is None:
-            return window_reason
-        read = await self._reader.read()
-        reason = new_dialog(reference, read)
-        if reason or reference.elements is None:
-            return reason
-        return _check_new_focus(
-            past_calls, list(_acted_boxes(past_calls, reference)), reference, read
-        )
+        reason, acted = other_window(reference, now), [*_acted_boxes(past_calls, reference)]
+        if not reason and self._reader and changed_mask(reference, now) is not None:
+            read = await self._reader.read()
+            now = read if is_seen(read) else now
+            clicked = [point for point in _list_focus_moves(past_calls) if point is not None]
+            reason = new_dialog(reference, read)
+            reason = reason or find_arrival(reference, read, acted, clicked)
+            if not reason and reference.elements is not None:
+                reason = _check_new_focus(past_calls, acted, reference, read)
+        if reason:
+            raise ScreenChanged(reason)
+        return now
 
     async def _find_target_look(
         self, call: GroundedCall, past_calls: Sequence[ExecutedCall], observations: _Looks
@@ -195,7 +203,7 @@ class SequenceGuard(ActGuard):
         if (left is None and not relabelled) or self._reader is None or not by_elements:
             return known
         read = await self._reader.read()
-        intended = planned if planned.all_elements is not None else reference
+        intended = planned if knows_places(planned) else reference
         reason = _check_elements(targets, acted, observations=(intended, reference, read))
         reason = reason or (_check_new_focus(past_calls, acted, reference, read) if keys else "")
         if reason:
@@ -315,7 +323,7 @@ def _check_elements(
         observations: the look with its targets, the look to find new dialogs by, and that of now.
     """
     intended, reference, now = observations
-    if not is_complete(now):
+    if not (is_complete(now) or (targets and knows_places(now))):
         return "the screen changed, and not all elements could be read to check it"
     if reason := new_dialog(reference, now):
         return reason

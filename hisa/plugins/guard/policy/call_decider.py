@@ -25,6 +25,7 @@ from hisa.plugins.guard.policy.screen_part import is_browser_in_front
 from hisa.plugins.guard.policy.screen_things import NOTHING, PressJudgement, judge_words
 from hisa.protocols import Emit, Environment, GroundedCall, Outcome
 from hisa.screen.observation import Observation
+from hisa.screen.sight import is_seen
 from hisa.tools.base import BaseTool, ToolContext
 from hisa.wiring.hook_list import has_default_rules
 
@@ -198,7 +199,7 @@ class Decider:
             observation = call.target_look
         for _ in range(_READINGS):
             observation = await self._reader.recent(observation)
-            if observation.complete:
+            if observation.complete or is_seen(observation):
                 break
         return observation
 

@@ -18,6 +18,7 @@ from hisa.plugins.guard.policy.screen_things import (
     is_pressed,
     is_reached,
     judge_element,
+    list_words,
     thing_at,
 )
 from hisa.plugins.guard.policy.text_patterns import words
@@ -26,6 +27,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.hit_test import focused_element
 from hisa.screen.observation import Element, Observation, Window
 from hisa.screen.roles import FIELDS, MULTI_LINE
+from hisa.screen.sight import SEEN
 
 __all__ = ["PressEffects", "descriptions", "shows_effect", "window_at"]
 
@@ -122,34 +124,35 @@ class PressEffects:
             self.unknown[_NOT_YET] = None
         at = touch.at or self._look.cursor
         under = window_at(at, self._look)
-        thing = None
-        if at is not None and self._look.all_elements is not None:
-            thing = thing_at(at, self._look)
+        thing = None if at is None else thing_at(at, self._look)
         thing = thing if thing is not None and self._is_in(thing, under) else None
         self._focus, self._moved, self._terminal = thing, False, _takes_commands(under, thing)
-        if thing is not None:
+        by_picture = thing is not None and SEEN in thing.states
+        if self._terminal and (thing is None or by_picture):
+            self.things["click the terminal"] = None
+        elif thing is None:
+            self._judge_words()
+            self.things["click something that is not known"] = None
+            self.unknown["nothing is known of what lies there"] = None
+            self._opened = True
+        else:
+            if by_picture:
+                self._judge_words(*list_words(thing))
             self._judge(thing, "drop on" if touch.drops else "click")
             opens = is_pressed(thing) and thing.role not in ("check box", "radio button")
             self._opened |= (opens or thing.role in ("menu", "combo box")) and not touch.drops
-        elif self._terminal:
-            self.things["click the terminal"] = None
-        else:
-            self._judge_unknown()
 
-    def _judge_unknown(self) -> None:
-        """Judge a click on something unknown, by nothing but the words it was found by."""
-        labels = self._labels
-        if not labels or not all(map(effect_words.is_dismissing, labels)):
+    def _judge_words(self, *shown: str) -> None:
+        """Judge a click by words alone: of the target and, if any, those shown at its place."""
+        names = (*self._labels, *shown)
+        if not names or not all(map(effect_words.is_dismissing, names)):
             text_effects = (
-                effect_words.read_effects(text, label=text in labels)
-                for text in (*labels, *self._about)
+                effect_words.read_effects(text, label=text in self._labels)
+                for text in (*names, *self._about)
             )
             self.effects.update(*text_effects)
-        if not labels or any(map(effect_words.is_confirming, labels)):
+        if not names or any(map(effect_words.is_confirming, names)):
             self.effects.update(self._title_effects)
-        self.things["click something that is not known"] = None
-        self.unknown["nothing is known of what lies there"] = None
-        self._opened = True
 
     def _press(self, chord: str) -> None:
         """Press keys together."""
@@ -173,10 +176,15 @@ class PressEffects:
             self._opened = True
         elif chord in _MOVES:
             self._moved |= not self._stays()
+            if self._look.all_elements is None:
+                self._focus = None
 
     def _find_key_targets(self, chord: str) -> Sequence[Element]:
         """Returns what Enter or Space presses."""
         focus, menu = self._focus, self._menu()
+        if self._look.all_elements is None:
+            self.unknown[_NO_FOCUS] = None
+            return ()
         if self._opened or (focus is None and not menu):
             self.unknown[_NOT_YET if self._opened else _NO_FOCUS] = None
             return ()
@@ -279,6 +287,6 @@ def window_at(point: Point | None, observation: Observation) -> Window | None:
 def _takes_commands(window: Window | None, focus: Element | None) -> bool:
     """Whether typed text is commands, which are judged by themselves."""
     apps = () if window is None else (window.app.lower(),)
-    if focus is not None and focus.role != "terminal":
+    if focus is not None and focus.role != "terminal" and SEEN not in focus.states:
         return False
     return effect_words.is_app("terminals", apps) or effect_words.is_app("launchers", apps)

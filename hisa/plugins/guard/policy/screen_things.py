@@ -12,6 +12,7 @@ from hisa.screen.geometry import Point
 from hisa.screen.hit_test import element_at, is_part_of
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import FIELDS
+from hisa.screen.sight import GUESSED, SEEN, knows_places
 from hisa.text.prompt_text import excerpt, field_text
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "is_pressed",
     "is_reached",
     "judge_element",
+    "list_words",
 ]
 __all__ += ["find_pressed_by_enter", "judge_words", "thing_at"]
 
@@ -29,6 +31,9 @@ _TICKS = re.compile(r".*(check|radio|switch).*")
 _PICTURES = re.compile(r"(canvas|drawing area|image|icon|animation|embedded|unknown|svg root|)")
 _PLAIN = FIELDS | {"page tab", "heading", "document web", "column header", "row header", "menu"}
 """Roles whose words are a value or a title: they say nothing about what a click does."""
+_BARE_SEEN = FIELDS | {"slider", "scroll bar"}
+"""Roles that are seen by their shape and do no more than to take a value. Of 1,903 buttons, icons,
+links, menu items and tabs of kept-out programs 7 were taken for one of them or for a check box."""
 _TEXTS = frozenset({"alert", "heading", "label", "paragraph", "static", "text"})
 _NEAR = 6
 """Texts before a button that say what it is about, if it is in no dialog; chosen by hand. The tree
@@ -51,15 +56,21 @@ NOTHING = PressJudgement()
 
 
 def is_pressed(thing: Element) -> bool:
-    """Whether a click activates a thing, as Enter or Space does while it has the focus."""
-    return thing.role not in FIELDS and _BUTTONS.fullmatch(thing.role) is not None
+    """Whether a click activates a thing, as Enter or Space does while it has the focus.
+
+    The eyes confuse roles: what was seen may be a button.
+    """
+    button = SEEN in thing.states or _BUTTONS.fullmatch(thing.role) is not None
+    return thing.role not in FIELDS and button
 
 
 def thing_at(point: Point, observation: Observation) -> Element | None:
-    """Returns the element that a click at a point would reach.
+    """Returns the element that a click at a point would reach; None if that is not known.
 
     An empty section of a page counts: Chromium (156) lists one only if it can be clicked.
     """
+    if not knows_places(observation):
+        return None
     elements, hit = observation.elements or (), element_at(point, observation)
     at = observation.convert(point, "screen")
     for number in range(len(elements) - 1, -1, -1):
@@ -87,7 +98,9 @@ def describe_thing(thing: Element) -> str:
 
 def judge_element(thing: Element, observation: Observation) -> PressJudgement:
     """Returns what a click on an element of a look would do."""
-    words = [text for text in (thing.name, thing.text, thing.label, thing.description) if text]
+    words = list_words(thing)
+    if SEEN in thing.states:
+        return _judge_seen(thing, words, observation)
     if is_pressed(thing):
         switches = _TICKS.fullmatch(thing.role) or (
             thing.role == "toggle button" and _around(thing, observation)[-1] is None
@@ -101,6 +114,19 @@ def judge_element(thing: Element, observation: Observation) -> PressJudgement:
         return NOTHING
     text_effects = (effect_words.read_effects(text, label=True, first=True) for text in words)
     return PressJudgement(frozenset[Effect]().union(*text_effects))
+
+
+def _judge_seen(thing: Element, words: Sequence[str], observation: Observation) -> PressJudgement:
+    """Judges what was seen: as a button of these words, whatever its role is taken for.
+
+    A yes answers all that is seen above and beside it: the edge of a dialog may be missing, and
+    words of a text may have been taken for a button.
+    """
+    if not words and (thing.role in _BARE_SEEN or _TICKS.fullmatch(thing.role)):
+        return NOTHING
+    others = (e for e in observation.elements or () if e is not thing)
+    texts = (e.text or e.name for e in others if e.box.top < thing.box.bottom)
+    return judge_words(words, texts, name=describe_thing(thing))
 
 
 def judge_words(words: Sequence[str], around: Iterable[str], *, name: str) -> PressJudgement:
@@ -149,6 +175,18 @@ def find_pressed_by_enter(focus: Element, observation: Observation) -> Sequence[
         return [elements[number] for number in buttons if sends and number > own][:1]
     default = [number for number in buttons if "is-default" in elements[number].states]
     return [elements[number] for number in default or (buttons if dialog is not None else ())]
+
+
+def list_words(thing: Element) -> list[str]:
+    """Returns the texts that name a thing.
+
+    What a seen icon may mean is none of them: an arrow may send. A single letter may be an icon.
+    """
+    if GUESSED in thing.states:
+        return []
+    texts = (thing.name, thing.text, thing.label, thing.description)
+    least = 2 if SEEN in thing.states else 0
+    return [text for text in texts if text and sum(map(str.isalnum, text)) >= least]
 
 
 def _question_texts(thing: Element, observation: Observation) -> Iterator[str]:
