@@ -13,7 +13,8 @@ from PIL import Image
 
 from hisa.plugins.eyes.detector import ROLES, STATES
 from hisa.plugins.eyes.training import desktop_screens
-from hisa.plugins.eyes.training.desktop_truth import LISTS, Row, Stack, describe_screen
+from hisa.plugins.eyes.training.desktop_truth import LISTS, Stack, describe_screen
+from hisa.plugins.eyes.training.training_screens import Row
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Observation, Screenshot, Window
 
@@ -71,10 +72,10 @@ def test_what_is_kept_out_is_in_no_training_stage() -> None:
 @pytest.mark.skipif(not shutil.which("gtk3-widget-factory"), reason="needs gtk-3-examples")
 async def test_screens_of_a_real_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(LISTS, "programs", [{"package": "", "command": "gtk3-widget-factory"}])
-    [file] = [name async for name in desktop_screens.make_screens(tmp_path, "train", 1, 1)]
+    await desktop_screens.make_screens(tmp_path, "train", 1, 1)
     screen = json.loads((tmp_path / "screens.jsonl").read_text())
     roles = {row["role"] for row in screen["boxes"]}
     assert {"field", "combo box", "button"} <= roles <= set(ROLES)
     assert {state for row in screen["boxes"] for state in row["states"]} <= set(STATES)
-    with Image.open(tmp_path / file) as picture:
+    with Image.open(tmp_path / screen["file"]) as picture:
         assert picture.size == (screen["width"], screen["height"])

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from PIL import ImageFont
 
-from hisa.screen.geometry import BoundingBox, Size, grow_box
-from hisa.screen.observation import Element, Observation
+from hisa.plugins.eyes.training.training_screens import Row, drop_blank
+from hisa.screen.geometry import BoundingBox, Size
+from hisa.screen.observation import Element, Observation, Window
 
-__all__ = ["LISTS", "ROWS", "STACK", "Row", "Stack", "describe_screen"]
+__all__ = ["LISTS", "STACK", "Stack", "describe_screen"]
 
 LISTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("programs.toml").read_text("utf-8"))
-_LEAST_SIDE, _LEAST_CONTRAST, _LEAST_VISIBLE = 5, 8, 0.6
-"""Pixels; grey levels, fewer than a disabled icon of a dark theme has; share of a box."""
-_NARROW = 0.85
-"""The width of a narrow font in relation to DejaVu Sans."""
-ROWS = ("list item", "table cell")
+_ROWS = ("list item", "table cell")
 _CONTROLS = ("button", "icon", "combo box", "field", "check box", "radio", "switch", "slider")
 """Roles whose parts are no things of their own."""
 _PICTURES = {"layered pane": "list item", "list": "list item", "text": "icon"}
 """What a picture is by the role of the element that holds it; in others it is an image."""
-_SAME_WINDOW = 0.65
-"""The least overlap of a window with its frame and without, as intersection over union."""
-_TALLEST = 6
-"""The height of the tallest button, in heights of the font; a key over two rows has five."""
-_SHADOW = 8
-"""Pixels of the shadow around GTK's bubbles, without their arrow."""
-_CHECKED = ("check box", "radio", "switch", "menu item", "button", "icon")
+_LEAST_SIDE, _LEAST_VISIBLE = 5, 0.6
+"""Pixels; share of a box."""
+_SAME = 0.75
+"""Of the overlap of two boxes of one window or list: intersection over union at least."""
+_LETTER = 0.5
+"""The width of a letter in heights of its font."""
 STACK = """
 import json
 from Xlib import X, display
@@ -48,9 +43,17 @@ print(json.dumps([[box(top), [top.id] + [part.id for part in list_shown(top)],
 """
 """Prints the windows on the screen from the lowest to the highest: box, numbers, parts of parts."""
 
-Row = dict[str, Any]
 Stack = list[list[Any]]
 Pixels = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Node(NamedTuple):
+    """An element, the numbers of those that hold it from the nearest on, and boxes of its like."""
+
+    element: Element
+    around: list[int]
+    holders: list[Element]
+    twins: list[BoundingBox]
 
 
 def describe_screen(observation: Observation, stack: Stack, font_pixels: float) -> list[Row]:
@@ -64,43 +67,44 @@ def describe_screen(observation: Observation, stack: Stack, font_pixels: float) 
         font_pixels: the height of the programs' font.
     """
     elements = observation.elements or ()
-    grey = np.asarray(observation.screenshot.pixels.convert("L")).astype(int)
-    bubbles = [grow_box(element.box, -_SHADOW) for element in elements if _is_bubble(element)]
-    stack = [*stack, *([_edges(box), [], []] for box in bubbles)]
     owners = _paint_owners(stack, observation.screen)
+    clients = {int(window.id, 16): window.title for window in observation.windows}
+    unknown = {top for top, (_, ids, _) in enumerate(stack) if not clients.keys().isdisjoint(ids)}
     rows: dict[int, Row] = {}
-    clients = {int(window.id, 16) for window in observation.windows}
-    unknown = {n for n, (_, ids, _) in enumerate(stack, 1) if not clients.isdisjoint(ids)}
     for number, element in enumerate(elements):
-        role = _choose_role(number, elements, font_pixels)
-        top = _find_window(number, observation, stack)
-        unknown.discard(top + 1)
+        node = _make_node(number, elements)
+        role, top = _choose_role(node, font_pixels), _find_window(node, clients, stack)
+        unknown.discard(top)
         if not role or top < 0:
             continue
-        edges = stack[top][0] if role == "dialog" else _drawn_edges(element, elements, role)
-        box = _clip_box(edges, owners == top + 1, grey, 0 if role in (*ROWS, "scroll bar") else 2)
-        if box is not None and not _is_part(number, role, box, elements, rows):
-            states = _choose_states(element, role, observation)
+        edges = stack[top][0] if role == "dialog" else _drawn_edges(node, role)
+        box = _clip_box(edges, owners == top)
+        if box and not _is_part(node, role, rows):
+            states = _choose_states(element, role, observation.active)
             rows[number] = {"role": role, "box": box, "states": states, "name": element.name}
     if not unknown.isdisjoint(np.unique(owners).tolist()):
         return []
-    for top, (_, _, parts) in enumerate(stack):  # buttons of the window manager
-        for owner, edges in parts:
-            width, height = edges[2] - edges[0], edges[3] - edges[1]
-            if owner not in clients and 8 <= height <= 40 and 0.6 < width / height < 1.7:
-                box = _clip_box(edges, owners == top + 1, grey, 0)
-                row = {"role": "icon", "box": box, "states": [], "name": ""}
-                rows |= {-1 - len(rows): row} if box else {}
-    return list(rows.values())
+    everything = [*rows.values(), *_list_title_buttons(stack, owners, clients)]
+    return drop_blank(everything, observation.screenshot.pixels)
 
 
-def _choose_role(number: int, elements: Sequence[Element], font_pixels: float) -> str:
+def _make_node(number: int, elements: Sequence[Element]) -> _Node:
+    element, around = elements[number], list[int]()
+    at = element.parent
+    while at is not None and at >= 0:
+        around.append(at)
+        at = elements[at].parent
+    like = [e for e in elements if (e.parent, e.role) == (element.parent, element.role)]
+    return _Node(element, around, [elements[at] for at in around], [e.box for e in like])
+
+
+def _choose_role(node: _Node, font_pixels: float) -> str:
     """Return what an element is to the eye; empty: no control, or not known to be one."""
-    element, (holder, further) = elements[number], _holders(number, elements)
+    element, holder = node.element, node.holders[0].role if node.holders else ""
     role, box = str(LISTS["roles"].get(element.role, "")), element.box
-    is_square, on_bar = box.width < 1.6 * box.height, "tool bar" in (holder, further)
+    is_square = box.width < 1.6 * box.height
     if role == "table cell":
-        return _choose_cell_role(element, elements)
+        return _choose_cell_role(node)
     if element.role == "icon":
         return _PICTURES.get(holder, "image")
     if element.role == "text":
@@ -109,127 +113,77 @@ def _choose_role(number: int, elements: Sequence[Element], font_pixels: float) -
         return role if holder in ("menu", "menu bar") else ""
     if role == "dialog":
         return "" if holder else role
-    if role in ("button", "check box", "radio") and _is_bubble_entry(number, elements):
-        return "menu item"
-    if role == "button" and box.height > _TALLEST * font_pixels:
-        return ""  # an expander with what it shows
     if element.role == "toggle button" and not element.name and not is_square:
         return "switch" if box.width < 2.6 * box.height else "combo box"
-    if element.role == "radio button" and _touches_twin(element, elements):
+    if element.role == "radio button" and _touches_twin(node):
         return "tab"
-    if role in ("check box", "radio") and not on_bar and not (element.name and is_square):
-        holds_more = box.height > 2.5 * font_pixels or not (element.name or is_square)
-        return "" if holds_more else role
+    is_on_bar = any(holder.role == "tool bar" for holder in node.holders[:2])
+    if role in ("check box", "radio") and not is_on_bar:
+        return role if box.height < 2.5 * font_pixels and (element.name or is_square) else ""
     if role in ("button", "check box", "radio"):
-        is_icon = (on_bar and is_square) or not _shows_name(element, font_pixels)
-        return "icon" if is_icon else "button"
+        is_bare = (is_on_bar and is_square) or not _shows_name(element, font_pixels)
+        return "icon" if is_bare else "button"
     return role
-
-
-def _ancestors(number: int, elements: Sequence[Element]) -> list[int]:
-    """Return the numbers of the elements that hold an element, the nearest first."""
-    chain: list[int] = []
-    at = elements[number].parent
-    while at is not None and at >= 0:
-        chain.append(at)
-        at = elements[at].parent
-    return chain
-
-
-def _holders(number: int, elements: Sequence[Element]) -> list[str]:
-    """Return the roles of the element that holds another, and of what holds that; "" for none."""
-    return [*(elements[at].role for at in _ancestors(number, elements)[:2]), "", ""][:2]
-
-
-def _is_bubble(element: Element) -> bool:
-    """Whether GTK draws an element as a bubble above the rest of its window, with a shadow."""
-    return element.role == "panel" and "modal" in element.states
-
-
-def _is_bubble_entry(number: int, elements: Sequence[Element]) -> bool:
-    """Whether a button is as wide as the column in which it is, in a bubble."""
-    box, chain = elements[number].box, _ancestors(number, elements)
-    if not any(_is_bubble(elements[at]) for at in chain):
-        return False
-    column = elements[chain[0]]
-    same = (column.box.left, column.box.right) == (box.left, box.right)
-    return same and "vertical" in column.states
 
 
 def _shows_name(element: Element, font_pixels: float) -> bool:
     """Whether a button is wide enough for its name; if not, it shows a picture."""
+    letters = len(element.name or element.text)
+    if not letters:
+        return element.box.width > 3 * element.box.height
     margin = 1.5 * font_pixels if element.box.width < 1.6 * element.box.height else 0
-    font = ImageFont.truetype("DejaVuSans.ttf", font_pixels)
-    if text := element.name or element.text:
-        return _NARROW * font.getlength(text) + margin <= element.box.width
-    return element.box.width > 3 * element.box.height
+    return _LETTER * font_pixels * letters + margin <= element.box.width
 
 
-def _touches_twin(element: Element, elements: Sequence[Element]) -> bool:
+def _touches_twin(node: _Node) -> bool:
     """Whether a radio button is in a row without gaps, which switches between pages."""
-    box = element.box
-    twins = [e.box for e in elements if e.role == element.role and e.parent == element.parent]
-    return any(t.top == box.top and (t.left == box.right or t.right == box.left) for t in twins)
+    box = node.element.box
+    return any(
+        t.top == box.top and (t.left == box.right or t.right == box.left) for t in node.twins
+    )
 
 
-def _choose_cell_role(element: Element, elements: Sequence[Element]) -> str:
-    """Return the role of a cell by those beside, above and below it."""
-    if not element.name and not element.states & {"selectable", "checked", "checkable"}:
-        return ""  # holds rows
-    box = element.box
-    twins = [e for e in elements if e.parent == element.parent and e.role == element.role]
-    column = [e for e in twins if (e.box.left, e.box.right) == (box.left, box.right)]
-    if not element.name and any("checked" in e.states for e in column):
-        return "check box"
-    if not element.name and box.width < 0.7 * box.height:
-        return ""  # a column for a sign that no row shows
-    in_row = sum(abs(e.box.centre.y - box.centre.y) < 2 for e in twins)
+def _choose_cell_role(node: _Node) -> str:
+    """Return the role of a cell by its states and those beside it."""
+    element, box = node.element, node.element.box
+    if not element.name:
+        return "check box" if element.states & {"checked", "checkable"} else ""
+    in_row = sum(abs(twin.centre.y - box.centre.y) < 2 for twin in node.twins)
     return "table cell" if in_row > 1 else "list item"
 
 
-def _drawn_edges(element: Element, elements: Sequence[Element], role: str) -> Sequence[float]:
+def _drawn_edges(node: _Node, role: str) -> Sequence[float]:
     """Return the sides of an element, corrected where its toolkit reports too little or much."""
-    box = element.box
+    element, box = node.element, node.element.box
     if element.role == "page tab" and "multi-line" in element.states:  # GTK reports its label
-        twins = [e.box for e in elements if e.role == "page tab" and e.parent == element.parent]
-        gaps = [max(t.left - box.right, box.left - t.right) for t in twins if t.top < box.bottom]
-        across = min([gap / 2 for gap in gaps if gap >= 0] or [8], default=8)
-        return box.left - min(across, 16), box.top - 4, box.right + min(across, 16), box.bottom + 4
+        row = [twin for twin in node.twins if twin.top < box.bottom]
+        gaps = [max(twin.left - box.right, box.left - twin.right) for twin in row]
+        across = min([gap / 2 for gap in gaps if 0 <= gap <= 32], default=8)
+        return box.left - across, box.top - 4, box.right + across, box.bottom + 4
     if role == "check box" and element.role == "table cell":  # drawn in the middle of its cell
         side, centre = min(box.width, box.height) / 2, box.centre
         return centre.x - side, centre.y - side, centre.x + side, centre.y + side
-    return _edges(box)
+    return box.left, box.top, box.right, box.bottom
 
 
-def _edges(box: BoundingBox) -> list[int]:
-    return [round(edge) for edge in (box.left, box.top, box.right, box.bottom)]
-
-
-def _make_box(edges: Sequence[float]) -> BoundingBox:
-    left, top, right, bottom = edges
-    return BoundingBox(left, top, right, bottom, "screen")
-
-
-def _find_window(number: int, observation: Observation, stack: Stack) -> int:
+def _find_window(node: _Node, clients: Mapping[int, str], stack: Stack) -> int:
     """Return the place in the stack of the window in which an element is drawn; -1: unknown."""
-    elements = observation.elements or ()
-    chain = [number, *_ancestors(number, elements)]
-    element, root = elements[number], elements[chain[-1]]
-    opened = element.role == "menu" and _holders(number, elements)[0] == "menu"
-    popped = opened or element.role.endswith("menu item")
-    clients = {int(window.id, 16): window.title for window in observation.windows}
-    fits = []
-    for top, (edges, ids, _) in reversed(list(enumerate(stack))):
-        place = _make_box(edges)
+    chain = [node.element, *node.holders]
+    opens = node.element.role == "menu" and chain[1].role == "menu"
+    is_known = chain[-1].window in clients.values()
+    for top, (edges, ids, _) in reversed([*enumerate(stack)]):
+        left, upper, right, lower = edges
+        place = BoundingBox(left, upper, right, lower, "screen")
         titles = [clients[client] for client in ids if client in clients]
-        if titles and (root.window in titles or root.window not in clients.values()):
-            if (share := _share(place, root.box)) > _SAME_WINDOW:
-                fits.append((share, top))
-        elif not titles and place.contains(element.box.centre):
-            inside = [elements[at].box for at in chain[:-1] or chain]
-            if popped or any(_share(box, place) > 0.6 for box in inside):
+        fits = titles and (chain[-1].window in titles or not is_known)
+        if fits and _share(place, chain[-1].box) > _SAME:
+            return top
+        if not titles and place.contains(node.element.box.centre):
+            if opens or node.element.role.endswith("menu item"):
                 return top
-    return max(fits, default=(0, -1))[1]
+            if any(_share(place, element.box) > _SAME for element in chain):
+                return top
+    return -1
 
 
 def _share(box: BoundingBox, other: BoundingBox) -> float:
@@ -239,63 +193,56 @@ def _share(box: BoundingBox, other: BoundingBox) -> float:
 
 
 def _paint_owners(stack: Stack, screen: Size) -> Pixels:
-    """Return for every pixel the number of the window on top, from 1; 0: the background."""
-    owners = np.zeros((screen.height, screen.width), np.int16)
-    for number, (edges, _, _) in enumerate(stack, 1):
-        left, top, right, bottom = (max(0, edge) for edge in edges)
-        owners[top:bottom, left:right] = number
+    """Return for every pixel the place in the stack of the window on top; -1: none."""
+    owners = np.full((screen.height, screen.width), -1)
+    for top, (edges, _, _) in enumerate(stack):
+        left, upper, right, lower = (max(0, edge) for edge in edges)
+        owners[upper:lower, left:right] = top
     return owners
 
 
-def _clip_box(edges: Sequence[float], own: Pixels, grey: Pixels, around: int) -> list[int] | None:
-    """Return the part of a box that can be seen; None: too little, or it shows nothing."""
+def _clip_box(edges: Sequence[float], own: Pixels) -> list[int] | None:
+    """Return the part of a box that can be seen; None: too little."""
     left, top, right, bottom = (max(0, round(edge)) for edge in edges)
     inside = own[top:bottom, left:right]
     if not inside.size:
         return None
-    lines = [np.flatnonzero(inside.mean(axis) > 0.5) for axis in (0, 1)]
-    runs = [np.split(line, np.flatnonzero(np.diff(line) > 1) + 1) for line in lines]
-    across, down = (max(run, key=len) for run in runs)
+    columns, lines = (np.flatnonzero(inside.mean(axis) > 0.5).tolist() for axis in (0, 1))
     area = (edges[2] - edges[0]) * (edges[3] - edges[1])
-    too_small = min(across.size, down.size) < _LEAST_SIDE
-    if too_small or across.size * down.size < _LEAST_VISIBLE * area:
+    too_small = min(len(columns), len(lines)) < _LEAST_SIDE
+    if too_small or len(columns) * len(lines) < _LEAST_VISIBLE * area:
         return None
-    left, right = left + int(across[0]), left + int(across[-1]) + 1
-    top, bottom = top + int(down[0]), top + int(down[-1]) + 1
-    rows = grey[max(0, top - around) : bottom + around]
-    contrast = np.ptp(rows[:, max(0, left - around) : right + around])
-    return [left, top, right, bottom] if contrast >= _LEAST_CONTRAST else None
+    return [left + columns[0], top + lines[0], left + columns[-1] + 1, top + lines[-1] + 1]
 
 
-def _is_part(
-    number: int, role: str, box: list[int], elements: Sequence[Element], rows: dict[int, Row]
-) -> bool:
-    """Whether a box belongs to another thing; a row that is one control gives way to it."""
-    own = _make_box(box)
-    for at in _ancestors(number, elements):
-        if at not in rows or rows[at]["role"] not in (*_CONTROLS, *ROWS):
-            continue
-        holder = _make_box(rows[at]["box"])
-        common = own.intersection(holder)
-        inside = common is not None and common.area > 0.9 * own.area
-        if rows[at]["role"] in _CONTROLS:
-            return inside and (rows[at]["role"], role) != ("field", "icon")
-        if inside and own.area > 0.8 * holder.area:
-            if role not in _CONTROLS:
-                return True
-            del rows[at]
-    return False
+def _is_part(node: _Node, role: str, rows: dict[int, Row]) -> bool:
+    """Whether an element belongs to a control; the icons in fields are things of their own."""
+    holders = [rows[at]["role"] for at in node.around if at in rows]
+    holder = next((name for name in holders if name in _CONTROLS), "")
+    return bool(holder) and (holder, role) != ("field", "icon")
 
 
-def _choose_states(element: Element, role: str, observation: Observation) -> list[str]:
+def _choose_states(element: Element, role: str, active: Window | None) -> list[str]:
     """Return the states of an element that can be seen."""
-    states = element.states
-    active = observation.active is not None and observation.active.title == element.window
+    states, is_active = element.states, active is not None and active.title == element.window
     shown = {
-        "checked": role in _CHECKED and bool(states & {"checked", "pressed"}),
-        "selected": role in ("tab", "menu item", *ROWS) and "selected" in states,
+        "checked": role not in (*_ROWS, "field", "combo box") and states & {"checked", "pressed"},
+        "selected": role in ("tab", "menu item", *_ROWS) and "selected" in states,
         "disabled": role in (*_CONTROLS, "menu item") and not states & {"enabled", "sensitive"},
-        "focused": role in ("field", "combo box") and "focused" in states and active,
-        "expanded": role in (*ROWS, "combo box") and {"expandable", "expanded"} <= states,
+        "focused": role in ("field", "combo box") and "focused" in states and is_active,
+        "expanded": role in (*_ROWS, "combo box") and {"expandable", "expanded"} <= states,
     }
     return [state for state, holds in shown.items() if holds]
+
+
+def _list_title_buttons(stack: Stack, owners: Pixels, clients: Mapping[int, str]) -> list[Row]:
+    """Return the window manager's buttons: nearly square parts of frames."""
+    rows = list[Row]()
+    for top, (_, _, parts) in enumerate(stack):
+        for owner, edges in parts:
+            width, height = edges[2] - edges[0], edges[3] - edges[1]
+            is_small = 8 <= height <= 40 and 0.6 < width / height < 1.7
+            box = _clip_box(edges, owners == top)
+            if owner not in clients and is_small and box:
+                rows.append({"role": "icon", "box": box, "states": [], "name": ""})
+    return rows

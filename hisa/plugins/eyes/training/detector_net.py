@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 import torch
@@ -11,9 +10,9 @@ from torch.nn import functional
 
 from hisa.plugins.eyes.detector import OUTER_ROLES, ROLES, STATES
 
-__all__ = ["HEATS", "DetectorNet", "compute_losses"]
+__all__ = ["DetectorNet", "compute_losses"]
 
-HEATS = len(ROLES) + 1
+_HEATS = len(ROLES) + 1
 """Heat maps: one a role, and one for any role."""
 _WIDTHS = (16, 32, 64, 96, 128)
 """Channels at strides 2, 4, 8, 16 and 32. Dense 3x3 convolutions: on CPUs they run at ten times the
@@ -27,11 +26,8 @@ _RARE, _USUAL_SIDE = -4.0, 2.5
 """First biases: a control in 50 cells, and sides 12 pixels away (logarithm)."""
 
 
-def _convolve(
-    inner: int, outer: int, *, stride: int = 1, size: int = 3, step: int = 1
-) -> nn.Module:
-    pad = step * (size // 2)
-    convolution = nn.Conv2d(inner, outer, size, stride, pad, dilation=step, bias=False)
+def _convolve(inner: int, outer: int, *, stride: int = 1, step: int = 1) -> nn.Module:
+    convolution = nn.Conv2d(inner, outer, 3, stride, step, dilation=step, bias=False)
     return nn.Sequential(convolution, nn.BatchNorm2d(outer), nn.ReLU(inplace=True))
 
 
@@ -59,6 +55,11 @@ class _Merge(nn.Module):
         return cast(torch.Tensor, self.join(enlarged + self.fine(fine)))
 
 
+def _stage(inner: int, outer: int, *steps: int) -> nn.Module:
+    residuals = (_Residual(outer, step) for step in steps)
+    return nn.Sequential(_convolve(inner, outer, stride=2), *residuals)
+
+
 class DetectorNet(nn.Module):
     """Takes pixels [n, height, width, 3] of 0 to 255 and returns raw maps [n, channels, h/4, w/4].
 
@@ -72,17 +73,17 @@ class DetectorNet(nn.Module):
         self.stem = nn.Sequential(
             _convolve(3, half, stride=2), _convolve(half, quarter, stride=2), _Residual(quarter)
         )
-        self.eighth = _stage(quarter, eighth, (1, 1))
-        self.coarse = _stage(eighth, coarse, (1, 1))
-        self.coarsest = _stage(coarse, coarsest, (2, 3))
+        self.eighth = _stage(quarter, eighth, 1, 1)
+        self.coarse = _stage(eighth, coarse, 1, 1)
+        self.coarsest = _stage(coarse, coarsest, 2, 3)
         self.merge_coarse = _Merge(coarsest, coarse, eighth)
         self.merge_eighth = _Merge(eighth, eighth, eighth)
         self.merge_quarter = _Merge(eighth, quarter, _MERGED)
         self.head = _convolve(_MERGED, _HEAD)
-        self.out = nn.Conv2d(_HEAD, HEATS + 8 + len(STATES), 1)
+        self.out = nn.Conv2d(_HEAD, _HEATS + 8 + len(STATES), 1)
         with torch.no_grad():
-            self.out.bias[:HEATS] = _RARE
-            self.out.bias[HEATS : HEATS + 8] = _USUAL_SIDE
+            self.out.bias[:_HEATS] = _RARE
+            self.out.bias[_HEATS : _HEATS + 8] = _USUAL_SIDE
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Returns raw maps; see the class."""
@@ -94,12 +95,6 @@ class DetectorNet(nn.Module):
         cells = self.head(cells)
         with torch.autocast("cpu", enabled=False):  # 8 bits are too few for logarithms of sides
             return cast(torch.Tensor, self.out(cells.float()))
-
-
-def _stage(inner: int, outer: int, steps: Sequence[int]) -> nn.Module:
-    return nn.Sequential(
-        _convolve(inner, outer, stride=2), *(_Residual(outer, step) for step in steps)
-    )
 
 
 def compute_losses(
@@ -116,49 +111,45 @@ def compute_losses(
 
     Args:
         maps: the net's raw maps [n, channels, h, w].
-        heat: [n, roles + 1, h, w], 1 at centres, falling to 0 around them.
-        sides: logarithms of distances in pixels [n, 2, 4, h, w], for inner and for outer roles.
-        weights: weight of the box at a cell [n, 2, h, w]; those of a box sum to about 1.
-        states: 1 where a state is seen [n, states, h, w].
+        heat: the true maps, here and below, as `detector_data.draw_maps` makes them.
+        sides: logarithms of distances in pixels.
+        weights: how much a cell of a box counts.
+        states: 1 where a state is seen.
     """
-    scores, drawn = maps[:, :HEATS].float(), maps[:, HEATS : HEATS + 8].float()
-    count = weights.sum().clamp(min=1)
+    sizes = (_HEATS, 8, len(STATES))
+    scores, distances, state_scores = maps.permute(0, 2, 3, 1).split(sizes, -1)
     chance, log_chance = scores.sigmoid(), functional.logsigmoid(scores)
-    centre = (heat == 1).float()
-    right = (1 - chance) ** 2 * log_chance * centre
-    wrong = (1 - heat) ** 4 * chance**2 * (log_chance - scores) * (1 - centre)
-    has_box = weights.amax(1) > 0  # cells without one cost nothing
-    at = weights.permute(0, 2, 3, 1)[has_box]
-    true = sides.permute(0, 3, 4, 1, 2)[has_box]
-    guess = drawn.unflatten(1, (2, 4)).permute(0, 3, 4, 1, 2)[has_box]
+    right = (1 - chance) ** 2 * log_chance
+    wrong = (1 - heat) ** 4 * chance**2 * (log_chance - scores)
+    has_box = weights.amax(-1) > 0  # cells without one cost nothing
+    true, at = sides[has_box], weights[has_box]
+    guess = distances[has_box].unflatten(-1, (2, 4))
     apart = _compare_boxes(guess, true) + 0.25 * (guess - true).abs().sum(-1)
-    state_scores = maps[:, HEATS + 8 :].float().permute(0, 2, 3, 1)[has_box]
-    truth = states.permute(0, 2, 3, 1)[has_box]
-    doubt = functional.binary_cross_entropy_with_logits(state_scores, truth, reduction="none").sum(
-        -1
+    doubt = functional.binary_cross_entropy_with_logits(
+        state_scores[has_box], states[has_box], reduction="none"
     )
-    return {
-        "heat": -(right + wrong).sum() / count,
-        "role": sum(
-            _compare_roles(scores[:, group], heat[:, group], weights[:, number])
-            for number, group in enumerate(_GROUPS)
-        )
-        / count,
-        "box": 2 * (apart * at).sum() / count,
-        "state": (doubt * at.amax(-1)).sum() / count,
+    roles = [
+        _compare_roles(scores[..., group], heat[..., group], weights[..., number])
+        for number, group in enumerate(_GROUPS)
+    ]
+    losses = {
+        "heat": -torch.where(heat == 1, right, wrong).sum(),
+        "role": torch.stack(roles).sum(),
+        "box": 2 * (apart * at).sum(),
+        "state": (doubt.sum(-1) * at.amax(-1)).sum(),
     }
+    return {name: loss / weights.sum().clamp(min=1) for name, loss in losses.items()}
 
 
 def _compare_roles(scores: torch.Tensor, heat: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """Returns the summed cross entropy of the roles of a group; all arguments are as above."""
     has_box = weights > 0
-    true = heat.permute(0, 2, 3, 1)[has_box]
+    true, at = heat[has_box], weights[has_box]
     true = true / true.sum(-1, keepdim=True).clamp(min=1e-6)
-    doubt = -(true * scores.permute(0, 2, 3, 1)[has_box].log_softmax(-1))
-    counts = (true * weights[has_box][:, None]).sum(0)
+    counts = (true * at[:, None]).sum(0)
     rarity = (counts.sum() / (counts + 1)).sqrt()
     rarity = rarity / ((rarity * counts).sum() / counts.sum().clamp(min=1)).clamp(min=1e-6)
-    return (doubt * rarity).sum(-1).mul(weights[has_box]).sum()
+    return -(true * scores[has_box].log_softmax(-1) * rarity * at[:, None]).sum()
 
 
 def _compare_boxes(guess: torch.Tensor, true: torch.Tensor) -> torch.Tensor:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
+from onnxruntime import InferenceSession, quantization
 
 from hisa.errors import UsageError
 from hisa.plugins.eyes.detector import (
@@ -23,7 +24,8 @@ from hisa.plugins.eyes.detector import (
     pad_pixels,
     read_maps,
 )
-from hisa.plugins.eyes.training.detector_data import CROP, Screen, open_pixels, read_screens
+from hisa.plugins.eyes.training.detector_data import CROP, Screen, read_screens
+from hisa.plugins.eyes.training.onnx_files import describe_net, write_net
 
 __all__ = ["calibrate", "export_detector"]
 
@@ -34,138 +36,97 @@ _RANGED = 24
 
 
 def export_detector(
-    net: torch.nn.Module,
-    folders: Sequence[Path],
-    cache: Path,
-    out: Path,
-    facts: Mapping[str, int],
-    *,
-    apart: Sequence[str],
+    net: torch.nn.Module, folders: Sequence[Path], out: Path, facts: Mapping[str, Any]
 ) -> None:
     """Writes a net with what it was trained on; its convolutions but the last compute in 8 bits.
 
     Args:
         net: the averaged weights.
         folders: the screens it was trained on.
-        cache: folder of decoded pictures.
         out: the ONNX file.
-        facts: steps, seconds and seed of the training.
-        apart: the sources that were left out; ranges and chances are measured on them.
+        facts: of the training; "apart" names the sources that were left out, on which ranges and
+            chances are measured.
 
     Raises:
         UsageError: no source was set apart.
     """
     screens = read_screens(folders, "train")
-    left_out = [screen for screen in screens if screen.source in apart]
+    left_out = [screen for screen in screens if screen.source in facts["apart"]]
     if not left_out:
         raise UsageError("no screens to calibrate on", fix="train_detector --apart SOURCE")
     with tempfile.TemporaryDirectory() as folder:
-        model = _quantise(_export(net, Path(folder)), left_out, cache)
-    trained_on = {
-        "screens": len(screens) - len(left_out),
-        "sources": sorted({screen.source for screen in screens} - set(apart)),
-        "calibrated on": list(apart),
-    }
-    described = {
-        "roles": ROLES,
-        "states": STATES,
-        "calibration": asdict(calibrate(model.SerializeToString(), left_out, cache)),
-        "training": {**facts, **trained_on},
-    }
-    for name, value in described.items():
-        model.metadata_props.add(key=name, value=json.dumps(value))
-    out.write_bytes(model.SerializeToString())
-    print(json.dumps({"bytes": out.stat().st_size} | described))  # noqa: T201
+        plain, axes = Path(folder) / "plain.onnx", {0: "pictures", 1: "height", 2: "width"}
+        cells = {0: "pictures", 2: "rows", 3: "columns"}
+        example = torch.zeros(1, 64, 96, 3, dtype=torch.uint8)
+        write_net(net, example, plain, {"pixels": axes, "maps": cells})
+        _quantise(plain, out, left_out[:: -(-len(left_out) // _RANGED)])
+    sources = sorted({screen.source for screen in screens} - set(facts["apart"]))
+    trained_on = {"screens": len(screens) - len(left_out), "sources": sources}
+    calibration = asdict(calibrate(out, left_out))
+    described = {"roles": ROLES, "states": STATES, "calibration": calibration}
+    describe_net(out, {**described, "training": {**facts, **trained_on}})
+    print(f"{out}: {out.stat().st_size} bytes, {calibration}")  # noqa: T201
 
 
-def _export(net: torch.nn.Module, folder: Path) -> Path:
-    """Writes a net as ONNX with 32-bit floats; batch, height and width stay open."""
-    axes = {0: "pictures", 1: "height", 2: "width"}
-    torch.onnx.export(
-        net.eval(),
-        (torch.zeros(1, 64, 96, 3, dtype=torch.uint8),),
-        str(folder / "plain.onnx"),
-        input_names=["pixels"],
-        output_names=["maps"],
-        dynamic_axes={"pixels": axes, "maps": {0: "pictures", 2: "rows", 3: "columns"}},
-        opset_version=17,
-        dynamo=False,
-    )
-    return folder / "plain.onnx"
+class _Corners(quantization.CalibrationDataReader):  # type: ignore[misc]
+    """Hands out the upper left of screens, of the same size."""
+
+    def __init__(self, screens: Sequence[Screen]) -> None:
+        self.pictures = (screen.open_picture().crop((0, 0, *CROP)) for screen in screens)
+
+    def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
+        """Returns what the net takes; None: no more."""
+        return next(({"pixels": np.asarray(part)[np.newaxis]} for part in self.pictures), None)
 
 
-def _quantise(path: Path, screens: Sequence[Screen], cache: Path) -> Any:
-    """Returns a model that convolves in 8 bits."""
-    import onnx
-    from onnxruntime import quantization
-
-    class Reader(quantization.CalibrationDataReader):  # type: ignore[misc]
-        """Hands out the upper left of screens, of the same size."""
-
-        def __init__(self) -> None:
-            some = screens[:: -(-len(screens) // _RANGED)]
-            self.rest = iter([open_pixels(screen, cache) for screen in some])
-
-        def get_next(self) -> dict[str, NDArray[np.uint8]] | None:
-            parts = (pixels[: CROP[1], : CROP[0]] for pixels in self.rest)
-            return next(({"pixels": part[np.newaxis]} for part in parts), None)
-
-    ready, small = path.with_name("ready.onnx"), path.with_name("small.onnx")
-    quantization.quant_pre_process(path, ready, skip_symbolic_shape=True)
-    convolutions = [node.name for node in onnx.load(ready).graph.node if node.op_type == "Conv"]
+def _quantise(plain: Path, small: Path, screens: Sequence[Screen]) -> None:
+    """Writes a model that convolves in 8 bits, with ranges measured on screens."""
+    quantization.quant_pre_process(plain, plain, skip_symbolic_shape=True)
+    nodes = onnx.load(plain).graph.node
     quantization.quantize_static(
-        ready,
+        plain,
         small,
-        Reader(),
+        _Corners(screens),
         quant_format=quantization.QuantFormat.QDQ,
         op_types_to_quantize=["Conv", "Add", "Resize"],
         activation_type=quantization.QuantType.QUInt8,
-        nodes_to_exclude=convolutions[-1:],
+        nodes_to_exclude=[node.name for node in nodes if node.op_type == "Conv"][-1:],
         per_channel=True,
         calibrate_method=quantization.CalibrationMethod.Percentile,
         extra_options={"CalibPercentile": 99.99},
     )
-    return onnx.load(small)
 
 
-def calibrate(model: bytes, screens: Sequence[Screen], cache: Path) -> Calibration:
+def calibrate(model: Path, screens: Sequence[Screen]) -> Calibration:
     """Returns how the scores of a model become chances, from screens it was not trained on.
 
     A box is right if it overlaps a thing by half. The least chance gives the best F2 of boxes and
     things: a missed thing cannot be pointed at, a box too many can be passed over.
-
-    Args:
-        model: the ONNX file's content.
-        screens: screens of sources that were set apart.
-        cache: folder of decoded pictures.
     """
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    scores, truth, things = list[float](), list[bool](), 0
-    for screen in screens:
-        pixels = pad_pixels(open_pixels(screen, cache))
-        (maps,) = session.run(None, {"pixels": pixels[np.newaxis]})
-        things += len(screen.boxes)
-        for control in read_maps(maps[0], _LOWEST):
-            box = control.box
-            edges = np.array([box.left, box.top, box.right, box.bottom])
-            truth.append(bool((overlap_boxes(edges, screen.boxes) >= 0.5).any()))
-            scores.append(math.log(control.chance / (1 - control.chance)))
-    return _fit(np.array(scores), np.array(truth), things)
-
-
-def _fit(scores: NDArray[np.float64], truth: NDArray[np.bool_], things: int) -> Calibration:
-    """Returns the logistic regression of truth on scores, and the least chance."""
     from scipy.optimize import minimize
+
+    session = InferenceSession(model, providers=["CPUExecutionProvider"])
+    rows = [row for screen in screens for row in _judge_boxes(session, screen)]
+    scores, truth = np.array(sorted(rows, reverse=True)).T
 
     def cost(line: NDArray[np.float64]) -> float:
         chance = line[0] * scores + line[1]
-        return float(np.logaddexp(0, np.where(truth, -chance, chance)).mean())
+        return float(np.logaddexp(0, np.where(truth > 0, -chance, chance)).mean())
 
     slope, offset = minimize(cost, np.array([1.0, 0.0]), method="Nelder-Mead").x
-    order = np.argsort(-scores)
-    right, boxes = np.cumsum(truth[order]), np.arange(1, len(order) + 1)
-    best = scores[order[int((5 * right / (4 * things + boxes)).argmax())]]
+    right, boxes = np.cumsum(truth), np.arange(1, len(truth) + 1)
+    things = sum(len(screen.boxes) for screen in screens)
+    best = scores[(5 * right / (4 * things + boxes)).argmax()]
     least = 1 / (1 + math.exp(-(slope * best + offset)))
     return Calibration(round(float(slope), 4), round(float(offset), 4), round(float(least), 4))
+
+
+def _judge_boxes(session: Any, screen: Screen) -> Iterator[tuple[float, bool]]:
+    """Yields the score of each box on a screen, and whether it overlaps a thing by half."""
+    pixels = pad_pixels(np.asarray(screen.open_picture()))
+    (maps,) = session.run(None, {"pixels": pixels[np.newaxis]})
+    for control in read_maps(maps[0], _LOWEST):
+        box = control.box
+        edges = np.array([box.left, box.top, box.right, box.bottom])
+        is_right = bool((overlap_boxes(edges, screen.boxes) >= 0.5).any())
+        yield math.log(control.chance / (1 - control.chance)), is_right

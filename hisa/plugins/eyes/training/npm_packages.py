@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
-import tarfile
 import tempfile
 from pathlib import Path
 
@@ -14,8 +14,6 @@ from hisa.errors import EnvironmentFailed
 __all__ = ["fetch_package"]
 
 _LICENCES = {"MIT", "ISC", "Apache-2.0", "OFL-1.1", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0"}
-_SECONDS = 600
-"""A package of icons may have 100 MB."""
 
 
 def fetch_package(name: str, version: str, folder: Path) -> Path:
@@ -30,27 +28,19 @@ def fetch_package(name: str, version: str, folder: Path) -> Path:
         The package's folder, with its ``package.json``.
 
     Raises:
-        EnvironmentFailed: npm cannot fetch it, or its licence is not among those allowed.
+        EnvironmentFailed: its licence is not among those allowed.
+        CalledProcessError: npm cannot fetch it.
     """
     package = folder / f"{name}@{version}"
     if not (package / "package.json").exists():
         package.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as unpacked:
-            _unpack_package(f"{name}@{version}", Path(unpacked)).rename(package)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
+            command = ["npm", "pack", f"{name}@{version}", "--silent"]
+            subprocess.run(command, check=True, cwd=scratch)
+            (archive,), unpacked = Path(scratch).glob("*.tgz"), Path(scratch) / "unpacked"
+            shutil.unpack_archive(archive, unpacked, filter="data")
+            next(unpacked.iterdir()).rename(package)  # most are "package", some have their own name
     licence = str(json.loads((package / "package.json").read_text("utf-8")).get("license"))
     if " AND " in licence or not _LICENCES & set(re.split(r" OR |[()]", licence)):
         raise EnvironmentFailed(f"the licence of {name}@{version} is {licence!r}")
     return package
-
-
-def _unpack_package(package: str, folder: Path) -> Path:
-    command = ["npm", "pack", package, "--silent", "--pack-destination", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)
-        (archive,) = folder.glob("*.tgz")
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder / "unpacked", filter="data")
-    except (OSError, ValueError, subprocess.SubprocessError, tarfile.TarError) as error:
-        fix = "sudo apt-get install npm"
-        raise EnvironmentFailed(f"npm cannot fetch {package}: {error}", fix=fix) from error
-    return next((folder / "unpacked").iterdir())  # most are in "package", some in their own name

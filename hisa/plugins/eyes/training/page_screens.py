@@ -8,30 +8,31 @@ Chromium shows each page, and ``page_truth.js`` describes its controls from its 
 from __future__ import annotations
 
 import argparse
-import base64
-import io
-import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from PIL import Image
 
 from hisa.errors import UsageError
 from hisa.plugins.eyes.training.composing import Catalogue, Composer
+from hisa.plugins.eyes.training.training_screens import (
+    Row,
+    drop_blank,
+    read_screen_rows,
+    write_screen,
+)
+from hisa.screen.observation import Screenshot
 
 if TYPE_CHECKING:
     from selenium import webdriver
 
-__all__ = ["describe_page", "main", "open_browser", "render_page", "render_screens"]
+__all__ = ["describe_page", "main", "open_browser", "render_screens"]
 
-_VALIDATION_EVERY = 11  # one of so many screens is of a framework that nothing is trained on
-_LEAST_CONTRAST = 10  # levels of a colour; a box with less shows nothing
+_KEPT_EVERY = 11  # one of so many screens is of a framework that nothing is trained on
 _ZOOMS = (0.75, 0.8, 0.9, 1.0, 1.0, 1.0, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 _FLAGS = ("headless=new", "no-sandbox", "disable-gpu", "host-resolver-rules=MAP * ~NOTFOUND")
 
@@ -42,10 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--into", type=Path, required=True, help="folder of the screens")
     parser.add_argument("--count", type=int, required=True, help="screens in all")
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--frameworks", type=lambda names: names.split(","), default=())
     parser.add_argument("--packages", type=Path, help="folder of npm packages, default INTO/npm")
     options = parser.parse_args(arguments)
-    catalogue = Catalogue(options.packages or options.into / "npm", options.frameworks)
+    catalogue = Catalogue(options.packages or options.into / "npm")
     catalogue.fetch_packages()
     render_screens(catalogue, options.into, count=options.count, seed=options.seed)
 
@@ -60,17 +60,14 @@ def render_screens(catalogue: Catalogue, folder: Path, *, count: int, seed: str)
         seed: a screen depends on this and on its number alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    index = folder / "screens.jsonl"
-    present = len(index.read_text("utf-8").splitlines()) if index.exists() else 0
-    with open_browser() as browser, index.open("a", encoding="utf-8") as lines:
-        for number in range(present, count):
-            split = "train" if (number + 1) % _VALIDATION_EVERY else "kept"
-            screen, picture = render_page(browser, Composer(catalogue, split, f"{seed}-{number}"))
-            row = {"file": f"{number:05d}-{screen['source']}.webp", **screen}
-            (folder / row["file"]).write_bytes(picture)
-            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
-            lines.flush()
-            sys.stderr.write(f"\r{number + 1} of {count}")
+    with open_browser() as browser:
+        for number in range(len(read_screen_rows(folder)), count):
+            split = "kept" if (number + 1) % _KEPT_EVERY == 0 else "train"
+            composer = Composer(catalogue, split, f"{seed}-{number}")
+            picture, boxes = _render_page(browser, composer)
+            name, split = composer.framework["name"], composer.framework["split"]
+            file = f"{number:05d}-{name}.webp"
+            write_screen(folder, file, picture, source=name, split=split, boxes=boxes)
 
 
 def open_browser() -> webdriver.Chrome:
@@ -85,8 +82,8 @@ def open_browser() -> webdriver.Chrome:
     return webdriver.Chrome(options, webdriver.ChromeService(driver))
 
 
-def render_page(browser: webdriver.Chrome, composer: Composer) -> tuple[dict[str, Any], bytes]:
-    """Returns a screen's line of ``screens.jsonl`` without its file, and its picture as WebP."""
+def _render_page(browser: webdriver.Chrome, composer: Composer) -> tuple[Image.Image, list[Row]]:
+    """Returns a page's picture and what can be seen on it, in a window of any size."""
     random = Random(f"{composer.seed}-window")
     width, height = random.randrange(800, 1921, 8), random.randrange(600, 1081, 8)
     zoom = min(random.choice(_ZOOMS), width / 640)
@@ -99,26 +96,15 @@ def render_page(browser: webdriver.Chrome, composer: Composer) -> tuple[dict[str
         page.write(composer.compose_page())
         page.flush()
         browser.get(Path(page.name).as_uri())
-        things = describe_page(browser, scroll, focus)
-        order = {"format": "webp", "quality": 95}
-        picture = base64.b64decode(browser.execute_cdp_cmd("Page.captureScreenshot", order)["data"])
-    pixels = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
-    screen = {"source": composer.framework["name"], "split": composer.framework["split"]}
-    screen |= {"width": pixels.shape[1], "height": pixels.shape[0]}
-    boxes = [thing for thing in things if _has_contrast(pixels, *thing["box"])]
-    return screen | {"boxes": boxes}, picture
+        rows = describe_page(browser, scroll, focus)
+        picture = Screenshot.from_png(browser.get_screenshot_as_png()).pixels
+    return picture, drop_blank(rows, picture)
 
 
-def describe_page(browser: webdriver.Chrome, *place: float) -> list[dict[str, Any]]:
+def describe_page(browser: webdriver.Chrome, *place: float) -> list[Row]:
     """Returns the controls that can be seen; ``place``: shares of the page to scroll and focus."""
     script = Path(__file__).with_name("page_truth.js").read_text(encoding="utf-8")
     return list(browser.execute_script(f"return ({script})(...arguments)", *place))
-
-
-def _has_contrast(pixels: np.ndarray[Any, Any], *box: int) -> bool:
-    left, top, right, bottom = box
-    part = pixels[max(0, top - 2) : bottom + 2, max(0, left - 2) : right + 2]
-    return part.size > 0 and int(np.ptp(part, axis=(0, 1)).max()) >= _LEAST_CONTRAST
 
 
 if __name__ == "__main__":

@@ -27,19 +27,14 @@ async (scroll = 0, focus = -1) => {
     const drawn = find("[data-drawn]") ?? find("input, select, [role]");
     if (whole) return node === drawn ? whole.dataset.whole : "";
     const role = ROLES.find(([, selector]) => node.matches(selector))?.[0];
-    const isBare = !textRects(node).length && node.querySelector("svg, img");
+    const isBare = !node.innerText?.trim() && node.querySelector("svg, img");
     return ["button", "link"].includes(role) && isBare ? "icon" : role;
   }
 
-  function textRects(node) {
-    const texts = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
-    const range = document.createRange(), rects = [];
-    while (texts.nextNode())
-      if (texts.currentNode.data.trim() && isShown(texts.currentNode.parentElement)) {
-        range.selectNodeContents(texts.currentNode);
-        rects.push(...range.getClientRects());
-      }
-    return rects.filter(rect => rect.width > 1);
+  function contentRect(node) {
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    return range.getBoundingClientRect();
   }
 
   function isPainted(node) {
@@ -57,11 +52,8 @@ async (scroll = 0, focus = -1) => {
     const rows = [node, ...peers.filter(peer => peer.tagName === node.tagName)];
     const isShrunk = role === "heading"
       || ([...ROWS, "icon"].includes(role) && !rows.some(isPainted));
-    const pictures = [...node.querySelectorAll("svg, img, button, input")];
-    const parts = [...textRects(node), ...pictures.map(part => part.getBoundingClientRect())];
-    const rects = isShrunk && parts.length ? parts : [node.getBoundingClientRect()];
-    return [Math.min(...rects.map(r => r.left)), Math.min(...rects.map(r => r.top)),
-      Math.max(...rects.map(r => r.right)), Math.max(...rects.map(r => r.bottom))];
+    const rect = isShrunk ? contentRect(node) : node.getBoundingClientRect();
+    return [rect.left, rect.top, rect.right, rect.bottom];
   }
 
   // A generated box that is placed absolutely has its place and size in its computed style.

@@ -10,19 +10,15 @@ answers that it cannot tell apart on what it has learned are one meaning.
 from __future__ import annotations
 
 import argparse
-import json
-import math
+import itertools
 import re
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import onnx
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -32,6 +28,8 @@ from torch import nn
 from hisa.plugins.eyes.icon_reader import SIDE, UNKNOWN, IconReader, prepare_crop
 from hisa.plugins.eyes.training.icon_crops import draw_icon, draw_other
 from hisa.plugins.eyes.training.icon_sets import load_icons
+from hisa.plugins.eyes.training.onnx_files import describe_net, write_net
+from hisa.plugins.eyes.training.timed_training import Training
 
 __all__ = ["choose_least_chance", "draw_batch", "join_confused", "load_lesson", "make_net"]
 __all__ += ["print_report", "train", "write_weights"]
@@ -46,7 +44,7 @@ _LEAST_SETS = 4
 _CONFUSED = 0.15
 """Chance of an answer on another's drawings, relative to their own, from which the two are one
 meaning. By looking at 280 pairs in order of it: below, more than a quarter are not the same."""
-_BATCH, _TOP_RATE, _STEPS_A_SAVE, _SEED = 128, 3e-3, 100, 7
+_BATCH, _SEED = 128, 7
 
 
 def load_lesson(folder: Path) -> Lesson:
@@ -92,31 +90,18 @@ def make_net(answers: int) -> nn.Sequential:
 
 
 def train(folder: Path, minutes: float) -> nn.Sequential:
-    """Returns the net after so many minutes, those before a stop included."""
+    """Returns the averaged net after so many minutes, those before a stop included."""
     torch.manual_seed(_SEED)
-    lesson, path, step, begin = load_lesson(folder), folder / "icons.pt", 0, time.monotonic()
-    net = make_net(len(lesson))
-    optimizer = torch.optim.AdamW(net.parameters(), weight_decay=0.02)
-    if path.exists():
-        weights, moments, step, seconds = torch.load(path, weights_only=True)
-        net.load_state_dict(weights)
-        optimizer.load_state_dict(moments)
-        begin -= seconds
-    while (passed := (time.monotonic() - begin) / (60 * minutes + 1e-9)) < 1:
-        rate = _TOP_RATE * min(1.0, (step + 1) / 100) * (1 + math.cos(math.pi * passed)) / 2
-        optimizer.param_groups[0]["lr"] = rate
-        batch = draw_batch(lesson, Random(f"{_SEED} {step}"))
-        crops, answers = map(torch.from_numpy, batch)
-        loss = nn.functional.cross_entropy(net(crops), answers, label_smoothing=0.1)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        step += 1
-        if step % _STEPS_A_SAVE == 0:
-            seconds = time.monotonic() - begin
-            torch.save((net.state_dict(), optimizer.state_dict(), step, seconds), path)
-            print(f"step {step}: loss {loss.item():.2f}, {passed:.0%}", flush=True)  # noqa: T201
-    return net.eval()
+    lesson = load_lesson(folder)
+    training = Training(make_net(len(lesson)), _compute_losses, folder / "icons.pt", 60 * minutes)
+    numbers = itertools.count(training.facts["step"])
+    batches = (draw_batch(lesson, Random(f"{_SEED} {number}")) for number in numbers)
+    training.run([*map(torch.from_numpy, batch)] for batch in batches)
+    return training.mean.module.eval()
+
+
+def _compute_losses(scores: torch.Tensor, answers: torch.Tensor) -> dict[str, torch.Tensor]:
+    return {"name": nn.functional.cross_entropy(scores, answers, label_smoothing=0.1)}
 
 
 def join_confused(confusion: Chances, sets: Sequence[Iterable[str]]) -> list[list[int]]:
@@ -147,23 +132,18 @@ def write_weights(net: nn.Sequential, folder: Path) -> None:
     groups = join_confused(np.stack(confusion), sets)
     for rows in (net[-1].weight, net[-1].bias):
         rows.data = rows.data[[UNKNOWN, *(1 + at for group in groups for at in group)]]
-    path, crops, axes = folder / "icons.onnx", torch.zeros((2, 2, SIDE, SIDE)), {0: "count"}
-    torch.onnx.export(
-        nn.Sequential(net, nn.Softmax(dim=1)),
-        (crops.to(torch.uint8),),
-        str(path),
-        input_names=["crops"],
-        output_names=["chances"],
-        dynamic_axes={"crops": axes, "chances": axes},
-        dynamo=False,
-    )
+    path, axes = folder / "icons.onnx", {0: "count"}
+    example = torch.zeros((2, 2, SIDE, SIDE), dtype=torch.uint8)
+    with_chances = nn.Sequential(net, nn.Softmax(dim=1))
+    write_net(with_chances, example, path, {"crops": axes, "chances": axes})
     quantize_dynamic(path, path, weight_type=QuantType.QUInt8)
     words = [[names[at] for at in group] for group in groups]
     starts = np.cumsum([0, 1, *map(len, groups[:-1])]).tolist()
-    _describe(path, {"words": words, "starts": starts, "least_chance": 1.0})
+    facts = {"words": words, "starts": starts, "least_chance": 1.0}
+    describe_net(path, facts)
     exams = [exam[1:] for exam in _examine(IconReader(path), "calibrate", folder)]
     least = choose_least_chance(*map(np.concatenate, zip(*exams, strict=True)))
-    _describe(path, {"words": words, "starts": starts, "least_chance": least})
+    describe_net(path, {**facts, "least_chance": least})
 
 
 def choose_least_chance(chances: Chances, answers: Answers) -> float:
@@ -175,12 +155,6 @@ def choose_least_chance(chances: Chances, answers: Answers) -> float:
     return float(top[order][precise[-1]]) if precise.size else 1.0
 
 
-def _describe(path: Path, facts: dict[str, Any]) -> None:
-    model = onnx.load(str(path))
-    onnx.helper.set_model_props(model, {name: json.dumps(fact) for name, fact in facts.items()})
-    onnx.save(model, str(path))
-
-
 def _examine(reader: IconReader, use: str, folder: Path) -> Iterator[tuple[str, Chances, Answers]]:
     """Yields the chances and the answers for each set: of its icons, and of a third as many others.
 
@@ -188,11 +162,10 @@ def _examine(reader: IconReader, use: str, folder: Path) -> Iterator[tuple[str, 
     """
     numbers = {name: at for at, names in enumerate(reader.meanings, 1) for name in names}
     for title, icons in load_icons(use, folder).items():
-        draws = Random(_SEED)
-        known = [(numbers[name], file) for name, file in icons if name in numbers]
+        draws, known = Random(_SEED), [row for row in icons if row[0] in numbers]
         scenes = [draw_icon(file, draws) for _, file in known]
         scenes += [draw_other(file, draws) for _, file in known[::3]]
-        answers = [number for number, _ in known] + [UNKNOWN] * len(known[::3])
+        answers = [numbers[name] for name, _ in known] + [UNKNOWN] * len(known[::3])
         crops = np.stack([prepare_crop(*scene) for scene in scenes])
         yield title, reader.predict(crops), np.array(answers)
 
@@ -200,12 +173,9 @@ def _examine(reader: IconReader, use: str, folder: Path) -> Iterator[tuple[str, 
 def print_report(folder: Path) -> None:
     """Prints the figures of the weights on the sets that nothing was learned from.
 
-    The rule, written before any of them was looked at: an answer is right if it is the meaning
-    that lists the icon's name; to what is no icon only `UNKNOWN` is. Top 1 and top 5 are over the
-    icons whose name a meaning lists; "answered" is the share of them whose likeliest answer is a
-    meaning with the least chance or more, and "precision" that of all such answers, those to what
-    is no icon included. The least chance is that at which 95 of 100 such answers on the calibration
-    sets are right. The file has 8 bits, whatever the figures are.
+    An answer is right if it is the meaning that lists the icon's name. "top 1" and "top 5" are over
+    the icons, "answered" is the share of them whose likeliest answer is a meaning with the least
+    chance or more, and "precision" that of all such answers, those to what is no icon included.
     """
     reader = IconReader(folder / "icons.onnx")
     for use in ("calibrate", "held out"):
@@ -213,11 +183,14 @@ def print_report(folder: Path) -> None:
             known, order = answers != UNKNOWN, np.argsort(-chances, axis=1)
             hits = order[:, :5] == answers[:, None]
             answered = (order[:, 0] != UNKNOWN) & (chances.max(axis=1) >= reader.least_chance)
-            print(  # noqa: T201
-                f"{title}: {known.sum()} icons of {len(set(answers[known]))} meanings, "
-                f"top 1 {hits[known, 0].mean():.1%}, top 5 {hits[known].any(axis=1).mean():.1%}, "
-                f"answered {answered[known].mean():.1%}, precision {hits[answered, 0].mean():.1%}"
-            )
+            figures = {
+                "top 1": hits[known, 0],
+                "top 5": hits[known].any(axis=1),
+                "answered": answered[known],
+                "precision": hits[answered, 0],
+            }
+            shares = ", ".join(f"{name} {row.mean():.1%}" for name, row in figures.items())
+            print(f"{title}: {known.sum()} icons, {shares}")  # noqa: T201
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
