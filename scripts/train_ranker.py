@@ -33,7 +33,7 @@ from hisa.plugins.reading.ranker import Trees, build_columns, clip_features, par
 from hisa.plugins.reading.scene_table import Floats, Ints, Table
 from hisa.plugins.reading.sureness import build_evidence, chances_of, rank_places
 from hisa.screen.geometry import Point
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
+from hisa.screen.observation import DEFAULT_IMAGE_LIMIT, Element, Observation
 from hisa.screen.ocr import read_text
 from hisa.screen.sight import see_elements
 
@@ -173,6 +173,8 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
         (replace(t, kind=f"{SEEN_KIND}{t.kind}"), seen[names_a_part(t.description)])
         for t, _ in tuple(examples)
     ]
+    present = [target for target in targets if target.region is not None]
+    examples += _remove_targets(present, without_tree, read)
     featured = [
         (t, table, build_columns(read_description(t.description), table)) for t, table in examples
     ]
@@ -181,10 +183,31 @@ def _examples(targets: Sequence[Target]) -> tuple[list[str], list[Example]]:
     ]
 
 
+def _remove_targets(
+    targets: Sequence[Target], look: Observation, read: tuple[Element, ...]
+) -> list[tuple[Target, Table]]:
+    """Returns the targets as absent from a look on which they were not seen.
+
+    Nothing is meant there, though the look shows all that stands around the thing.
+    """
+    removed = []
+    for target in targets:
+        elements, lines = (
+            tuple(e for e in shown if not _is_right(target, spot_in(e, e.box)))
+            for shown in (look.elements or (), read)
+        )
+        parts = names_a_part(target.description)
+        table = Table(Scene(replace(look, elements=elements), lines, parts=parts, shapes=True))
+        if not any(_is_right(target, spot) for spot in _list_spots(table)):
+            kind = f"{SEEN_KIND}removed {COMPOSED}"
+            removed.append((replace(target, kind=kind, region=None), table))
+    return removed
+
+
 def _example(target: Target, table: Table, columns: dict[str, Floats]) -> Example:
-    inner = [table.scene.inner(thing) for thing in table.things]
-    at = np.array([(p.x, p.y) for p in (spot_in(thing.element, thing.box) for thing in inner)])
-    right = np.array([_is_right(target, x, y) for x, y in np.floor(at)], dtype=float)
+    spots = _list_spots(table)
+    at = np.array([(spot.x, spot.y) for spot in spots])
+    right = np.array([_is_right(target, spot) for spot in spots], dtype=float)
     targets = _select_targets(target, table, right)
     pool = preselect(columns)
     rows = np.union1d(pool, np.flatnonzero(targets)).astype(int)
@@ -201,7 +224,14 @@ def _example(target: Target, table: Table, columns: dict[str, Floats]) -> Exampl
     )
 
 
-def _is_right(target: Target, x: float, y: float) -> bool:
+def _list_spots(table: Table) -> list[Point]:
+    """Returns where the things would be clicked, in the order of the table."""
+    inner = map(table.scene.inner, table.things)
+    return [spot_in(thing.element, thing.box) for thing in inner]
+
+
+def _is_right(target: Target, spot: Point) -> bool:
+    x, y = float(np.floor(spot.x)), float(np.floor(spot.y))
     return target.region is not None and target.region.holds(Point(x, y, "screen"))
 
 

@@ -222,7 +222,7 @@ class GrounderSettings(Section):
     found"). Chosen for two wrong clicks in a hundred on the training screens of
     benchmarks/grounding, each application left out once: a higher value refuses more, a lower one
     clicks wrong more often."""
-    min_score_seen: float = Field(0.75, ge=0, le=1)
+    min_score_seen: float = Field(0.55, ge=0, le=1)
     """The same on screens whose elements were seen on the picture, chosen in the same way for at
     most four wrong clicks in a hundred."""
 

@@ -56,7 +56,7 @@ class FinderParts:
 
     emit: Emit
     min_score: float = 0.86
-    min_score_seen: float = 0.75
+    min_score_seen: float = 0.55
     read: ReadText = read_text
     reader: ElementsReader | None = None
     picker: Model | None = None

@@ -81,7 +81,7 @@ class ElementsGrounder:
         *,
         emit: Emit,
         min_score: float = 0.86,
-        min_score_seen: float = 0.75,
+        min_score_seen: float = 0.55,
         read: ReadText = read_text,
         shapes: bool = True,
         reader: ElementsReader | None = None,
