@@ -19,7 +19,7 @@ def find_arrival(
     acted: Iterable[BoundingBox] = (),
     clicked: Sequence[Point] = (),
 ) -> str:
-    """Returns what is seen on a changed part of the screen and was not before.
+    """Returns a message about something new on a changed part of the screen.
 
     Empty if nothing is, or if the elements were reported. An element is known again by its words:
     its box and its role may be seen otherwise the next time.

@@ -117,7 +117,7 @@ def judge_element(thing: Element, observation: Observation) -> PressJudgement:
 
 
 def _judge_seen(thing: Element, words: Sequence[str], observation: Observation) -> PressJudgement:
-    """Judges what was seen: as a button of these words, whatever its role is taken for.
+    """Judges a seen element as a button of its words, whatever its role is taken for.
 
     A yes answers all that is seen above and beside it: the edge of a dialog may be missing, and
     words of a text may have been taken for a button.
