@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import onnx
 import torch
 
 __all__ = ["describe_net", "write_net"]
@@ -39,6 +38,8 @@ def write_net(
 
 def describe_net(path: Path, facts: Mapping[str, Any]) -> None:
     """Writes facts into an ONNX file, in the place of those that it has."""
+    import onnx
+
     model = onnx.load(str(path))
     onnx.helper.set_model_props(model, {name: json.dumps(fact) for name, fact in facts.items()})
     onnx.save(model, str(path))

@@ -20,7 +20,6 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 import torch
-from onnxruntime.quantization import QuantType, quantize_dynamic
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from torch import nn
@@ -123,6 +122,8 @@ def join_confused(confusion: Chances, sets: Sequence[Iterable[str]]) -> list[lis
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def write_weights(net: nn.Sequential, folder: Path) -> None:
     """Writes the trained net as ONNX: joined meanings, a least chance, weights of 8 bits."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
     draws, confusion, lesson = Random(_SEED), [], load_lesson(folder)
     names, sets = list(lesson)[1:], list(lesson.values())[1:]
     for drawings in sets:
