@@ -316,22 +316,25 @@ class LimitSettings(Section):
     """Largest file that is read from any environment."""
 
 
-Family = Literal["desktop", "display", "guest", "vm", "package"]
+Family = Literal["desktop", "display", "guest", "screen", "vm", "package"]
 _VALUED: dict[Family, str] = {
     "desktop": "desktop:",
     "display": "display=",
     "guest": "guest=",
+    "screen": "screen:",
     "vm": "vm:",
 }
 """Families of environments that take a value, and the prefix before it."""
+_BARE: tuple[Family, ...] = ("desktop", "screen")
+"""Families that may have no value."""
 
 
 class EnvironmentSettings(Section):
     """Where the agent acts."""
 
     kind: str = "desktop"
-    """desktop, desktop:PROFILE, display=:N, guest=http://HOST:PORT (separate several with commas),
-    vm:NAME, or a kind that a package or plugin announces."""
+    """desktop, desktop:PROFILE, screen, screen:N, guest=http://HOST:PORT (separate several with
+    commas), vm:NAME, or a kind that a package or plugin announces."""
     remote: RemoteSettings = RemoteSettings()
     width: int | None = Field(None, ge=320)
     """Width of the screen in pixels; none: as its profile says, else 1280."""
@@ -345,6 +348,8 @@ class EnvironmentSettings(Section):
     limits: LimitSettings = LimitSettings()
     elements: bool = True
     """Whether the machine's accessibility tree is read; off: as on a machine that has none."""
+    allow_commands: bool = False
+    """Whether commands on a screen run as you where nothing cages them: macOS and Windows."""
     share: tuple[str, ...] = ()
     """Folders of this machine to show in ~/shared of a private desktop: DIR (read-only), DIR:rw."""
 
@@ -360,8 +365,9 @@ class EnvironmentSettings(Section):
 
     @property
     def _read(self) -> tuple[Family, str]:
-        if self.kind == "desktop":
-            return "desktop", ""
+        for family in _BARE:
+            if self.kind == family:
+                return family, ""
         for family, mark in _VALUED.items():
             if self.kind.startswith(mark) and self.kind != mark:
                 return family, self.kind.removeprefix(mark)
@@ -373,7 +379,8 @@ class EnvironmentSettings(Section):
 
         A package's environment is assumed to, until it is open and its capabilities decide.
         """
-        return {"display": False, "guest": bool(self.remote.revert)}.get(self.family, True)
+        kept = {"display": False, "screen": False, "guest": bool(self.remote.revert)}
+        return kept.get(self.family, True)
 
 
 _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})/?")

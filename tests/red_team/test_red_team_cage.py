@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from hisa.plugins.desktop.display import DisplayEnvironment
-from tests.plugins.desktop.bare_display import bare_display
+from tests.plugins.desktop.guest_display import GuestDisplay
+from tests.plugins.screen.bare_display import bare_display
 from tests.red_team.caged import CALLS, SOCKETS, WRITES
 
 pytestmark = [
@@ -41,7 +41,7 @@ CHOSEN = CHOSEN or random.Random(SEED).sample(CASES, DRAWN)
 
 @dataclass(frozen=True)
 class Scene:
-    environment: DisplayEnvironment
+    environment: GuestDisplay
     root: Path
     folder: Path
 
@@ -71,8 +71,7 @@ async def scene() -> AsyncIterator[Scene]:
     with bare_display() as display, pytest.MonkeyPatch.context() as patch:
         patch.chdir(root / "project")
         patch.setenv("XDG_DATA_HOME", str(root / "data"))
-        async with DisplayEnvironment(display) as environment:
-            assert environment.folder
+        async with GuestDisplay(display) as environment:
             yield Scene(environment, root, environment.folder)
     shutil.rmtree(root)
 

@@ -1,4 +1,4 @@
-"""The environment kinds ``desktop`` and ``display``."""
+"""The environment kind ``desktop``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hisa.plugins.desktop.runtime.probe import probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 
-__all__ = ["DESKTOP", "DISPLAY"]
+__all__ = ["DESKTOP"]
 
 
 def _open_desktop(
@@ -28,19 +28,6 @@ def _open_desktop(
         limits=settings.limits,
         shares=parse_shares(settings.share),
         profile=value,
-    ).with_settings(settings)
-
-
-def _open_display(
-    value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
-) -> Environment:
-    from hisa.plugins.desktop.display import DisplayEnvironment
-
-    return DisplayEnvironment(
-        value,
-        image_limit=image_limit,
-        limits=settings.limits,
-        note=note,
     ).with_settings(settings)
 
 
@@ -58,4 +45,3 @@ DESKTOP = EnvironmentKind(
     attach=DesktopEnvironment.attach,
     probes=_probes,
 )
-DISPLAY = EnvironmentKind(_open_display, spellings=("display=:N",))

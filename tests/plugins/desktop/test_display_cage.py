@@ -1,23 +1,25 @@
-"""What the commands on an existing display cannot do to the machine of the person whose it is."""
+"""What commands on a person's own display cannot do to the machine of that person."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
+import subprocess
 import textwrap
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from hisa.config import load
-from hisa.environments.open_environment import open_environment
-from hisa.errors import ConfigError, EnvironmentFailed
-from hisa.plugins.desktop.display import DisplayEnvironment
-from hisa.protocols import CommandResult, Environment, FileRefused
-from tests.plugins.desktop.bare_display import bare_display
+from hisa.environments.transport import Transport
+from hisa.errors import ConfigError, EnvironmentFailed, UsageError
+from hisa.plugins.desktop.display_guest import DisplayGuest
+from hisa.protocols import CommandResult, FileRefused
+from tests.plugins.screen.bare_display import bare_display
 
 pytestmark = [
     pytest.mark.desktop,
@@ -46,15 +48,36 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def on_display(display: str, *assignments: str) -> DisplayEnvironment:
-    """The display of the settings, as a run opens it."""
-    settings = load(assignments=[f"environment.kind=display={display}", *assignments], environ={})
-    opened = open_environment(settings.environment)
-    assert isinstance(opened, DisplayEnvironment)
-    return opened
+class Caged:
+    """Runs commands as `hisa.protocols.Environment` does."""
+
+    def __init__(self, guest: DisplayGuest, transport: Transport) -> None:
+        self.guest, self.transport = guest, transport
+
+    @property
+    def folder(self) -> Path:
+        """The folder in which commands may write."""
+        assert self.guest.folder
+        return self.guest.folder
+
+    async def execute(self, command: str | Sequence[str], timeout: float = 120.0) -> CommandResult:
+        return await self.transport.execute(command, timeout=timeout, limit=100_000)
 
 
-async def python(environment: Environment, program: str, *words: str) -> CommandResult:
+@asynccontextmanager
+async def on_display(
+    display: str, *assignments: str, notes: list[str] | None = None
+) -> AsyncIterator[Caged]:
+    """The guest of a display with the limits of the settings."""
+    limits = load(assignments=assignments, environ={}).environment.limits
+    guest = DisplayGuest(display, limits=limits, note=[].append if notes is None else notes.append)
+    try:
+        yield Caged(guest, await guest.start())
+    finally:
+        await guest.stop()
+
+
+async def python(environment: Caged, program: str, *words: str) -> CommandResult:
     return await environment.execute(["/usr/bin/python3", "-c", textwrap.dedent(program), *words])
 
 
@@ -158,17 +181,17 @@ async def test_links_out_of_the_folder_are_not_followed(
     out = tmp_path / "out"
     out.mkdir()
     (out / "secret").write_text("of somebody")
-    async with DisplayEnvironment(display) as environment:
+    async with on_display(display) as environment:
         inside = environment.folder
-        assert inside
         await environment.execute(f"ln -s {out} way; ln -s {out}/secret file")
         for name in ("way/new", "way/deep/new", "file"):
             with suppress(EnvironmentFailed):
-                await environment.write_file(str(inside / name), b"written")
+                await environment.transport.write_file(str(inside / name), b"written")
         contents = []
         for name in ("way/secret", "file"):
             with suppress(FileRefused, FileNotFoundError):
-                contents.append(await environment.read_file(str(inside / name)))
+                path = str(inside / name)
+                contents.append(await environment.transport.read_file(path, limit=1000))
     assert sorted(path.name for path in out.rglob("*")) == ["secret"]
     assert (out / "secret").read_text() == "of somebody"
     assert b"of somebody" not in contents
@@ -178,7 +201,7 @@ async def test_settings_that_commands_wrote_are_not_taken(
     display: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notes: list[str] = []
-    async with DisplayEnvironment(display, note=notes.append) as environment:
+    async with on_display(display, notes=notes) as environment:
         result = await environment.execute("echo '[run]' > hisa.toml; pwd")
     folder = result.output.strip()
     assert notes[0].endswith(f"can write files only in {folder}")
@@ -189,6 +212,66 @@ async def test_settings_that_commands_wrote_are_not_taken(
 
 
 async def test_a_folder_left_empty_is_taken_away(display: str, project: Path) -> None:
-    async with DisplayEnvironment(display) as environment:
+    async with on_display(display) as environment:
         folder = (await environment.execute("pwd")).output.strip()
     assert not os.path.exists(folder)  # noqa: ASYNC240
+
+
+async def test_commands_write_in_the_folder_alone(display: str, project: Path) -> None:
+    async with on_display(display) as environment:
+        result = await environment.execute("echo in > inside; pwd; touch /usr/local/hisa-was-here")
+        assert result.exit_code != 0
+        assert result.output == f"{environment.folder}\n"
+        assert (environment.folder / "inside").read_text() == "in\n"
+
+
+async def test_command_opens_a_window_that_stays(display: str, project: Path) -> None:
+    async with on_display(display) as environment:
+        started = await environment.execute("mousepad >/dev/null 2>&1 & echo started")
+        assert started.output == "started\n"
+        words = ["xwininfo", "-display", display, "-root", "-tree"]
+        for _ in range(600):
+            if "Mousepad" in (await asyncio.to_thread(subprocess.check_output, words, text=True)):
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError("no window")
+
+
+async def test_no_key_and_no_session_bus_reach_a_command(
+    display: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bus = tmp_path / "bus"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(bus))
+        listening.listen(1)
+        for name in ("OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "MY_TOKEN", "HISA_GUEST_TOKEN"):
+            monkeypatch.setenv(name, "planted-secret")
+        monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", f"unix:path={bus}")
+        async with on_display(display) as environment:
+            result = await environment.execute("env; cat /proc/*/environ | tr '\\0' '\\n'; ls /run")
+            guest = Path(f"/proc/{environment.guest.pid}/environ").read_bytes()  # noqa: ASYNC240
+    assert b"planted-secret" not in guest
+    assert "DISPLAY=" in result.output
+    assert "planted-secret" not in result.output
+    assert str(bus) not in result.output
+
+
+async def test_missing_display_is_a_broken_machine(project: Path) -> None:
+    with pytest.raises(EnvironmentFailed):
+        async with on_display(":9876"):
+            pass
+
+
+async def test_without_bubblewrap_nothing_begins(
+    display: str, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentFailed, match="bubblewrap") as caught:
+        async with on_display(display):
+            pass
+    assert caught.value.fix == "hisa install system"
+
+
+async def test_name_of_a_display_is_checked() -> None:
+    with pytest.raises(UsageError, match="local display"):
+        DisplayGuest("host:0; rm")

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
-from hisa.plugins.desktop.display import DisplayEnvironment
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
 from tests.environments.conformance import observe_until
 from tests.plugins.desktop.action_lists import CHROMIUM, open_with
-from tests.plugins.desktop.bare_display import bare_display
+from tests.plugins.desktop.guest_display import GuestDisplay
+from tests.plugins.screen.bare_display import bare_display
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 
@@ -119,7 +119,7 @@ async def test_keys_follow_the_group_in_force_on_a_display_of_ones_own(
     display: str, tmp_path: Path
 ) -> None:
     around, log = {**os.environ, "DISPLAY": display}, tmp_path / "keys"
-    async with DisplayEnvironment(display) as screen:
+    async with GuestDisplay(display) as screen:
         with log.open("wb") as stream:
             words = ["xev", "-geometry", "1280x720+0+0", "-event", "keyboard"]
             xev = subprocess.Popen(words, stdout=stream, env=around)  # noqa: ASYNC220 - at once
@@ -150,7 +150,7 @@ def keys_down(display: str) -> bool:
 
 
 async def test_a_key_that_a_run_left_down_is_released_at_its_end(display: str) -> None:
-    async with DisplayEnvironment(display) as screen:
+    async with GuestDisplay(display) as screen:
         await screen.act([KeyDown("shift"), MouseDown()])
         assert set((await screen.observe()).held) == {"shift", "left mouse button"}
         await screen.act([MouseUp()])
@@ -163,14 +163,14 @@ async def test_a_key_that_a_run_left_down_is_released_at_its_end(display: str) -
 
 async def test_a_key_that_a_stopped_run_left_down_is_released(display: str) -> None:
     """A run that was stopped, or failed, is not concluded."""
-    async with DisplayEnvironment(display) as screen:
+    async with GuestDisplay(display) as screen:
         await screen.act([KeyDown("ctrl"), MouseDown()])
         assert keys_down(display)
     assert not keys_down(display)
 
 
 async def test_borrowed_keycodes_are_returned(display: str) -> None:
-    async with DisplayEnvironment(display) as screen:
+    async with GuestDisplay(display) as screen:
         await screen.act([Write("漢")])
         assert is_keycode_borrowed(display)
     assert not is_keycode_borrowed(display)

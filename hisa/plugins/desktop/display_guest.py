@@ -1,4 +1,4 @@
-"""The environment of an existing display, such as the user's own screen."""
+"""HiSA's guest on an existing X display: it cages commands, and reads windows and elements."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from hisa.config import LimitSettings
-from hisa.environments.guest_environment import GuestEnvironment
-from hisa.environments.transport import GuestClient
+from hisa.environments.transport import GuestClient, Transport, connect
 from hisa.errors import EnvironmentFailed, UsageError
 from hisa.machine.agent_folders import fresh_folder
 from hisa.machine.parts import install_command
@@ -23,26 +22,22 @@ from hisa.plugins.desktop.guest.confinement import Limits
 from hisa.plugins.desktop.guest.sandbox import allowed_variables
 from hisa.plugins.desktop.runtime import watchdog
 from hisa.plugins.desktop.runtime.desktop import end_process, start_guest
-from hisa.screen.geometry import Size
-from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
 
-__all__ = ["DisplayEnvironment"]
+__all__ = ["DisplayGuest"]
 
 _FIX = "ls /tmp/.X11-unix, which lists the displays, or --env desktop"
 _FOR_ELEMENTS = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
-class DisplayEnvironment(GuestEnvironment):
+class DisplayGuest:
     """HiSA's guest as a child process on an existing X display: no namespaces, nothing thrown away.
 
-    Pointer and keyboard are those of the display. Commands get only a few harmless ones of HiSA's
-    variables, and run inside bubblewrap (`guest.sandbox`): a file system that is read-only but for
-    one folder, no network, the limits of a private desktop, and the display's own socket, so that
-    they can open windows.
+    Commands get only a few harmless ones of HiSA's variables, and run inside bubblewrap
+    (`guest.sandbox`): a file system that is read-only but for one folder, no network, the limits of
+    a private desktop, and the display's own socket, so that they can open windows.
 
     Args:
         display: ``:N`` or ``:N.S``.
-        image_limit: the largest screenshot that models see, in pixels.
         limits: limits for all that commands start, together.
         note: called with the path of the writable folder, at the start and at the end.
 
@@ -54,59 +49,54 @@ class DisplayEnvironment(GuestEnvironment):
         self,
         display: str,
         *,
-        image_limit: Size = DEFAULT_IMAGE_LIMIT,
         limits: LimitSettings | None = None,
         note: Callable[[str], None] = lambda _: None,
     ) -> None:
-        super().__init__(image_limit)
         if not re.fullmatch(r":\d{1,5}(\.\d{1,2})?", display):
-            raise UsageError(f"display={display!r}: not a local display", fix="--env display=:0")
+            raise UsageError(f"display={display!r}: not a local display", fix="--env screen")
         self._display = display
-        self._workplace: Path | None = None
+        self._name = f"display {display}"
         self._limits = limits or LimitSettings()
         self._note = note
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: Path | None = None
+        self._client: GuestClient | None = None
+        self._files: Path | None = None
+        self.folder: Path | None = None
+        """The new folder in which commands may write; None if the guest does not run."""
 
     @property
-    def name(self) -> str:
-        """The environment's name as printed."""
-        return f"display {self._display}"
-
-    @property
-    def guest_pid(self) -> int | None:
+    def pid(self) -> int | None:
         """The id of the guest's process; None if it does not run."""
         return None if self._process is None else self._process.pid
 
-    @property
-    def folder(self) -> Path | None:
-        """The new folder in which commands may write; None if the guest does not run."""
-        return self._workplace
+    async def start(self) -> Transport:
+        """Start the guest, and return what talks to it.
 
-    async def reset(self) -> None:
-        """Leaves the display as it is: it belongs to a person."""
-
-    async def _start(self) -> None:
-        self._open_workplace()
-        token = secrets.token_urlsafe(24)
-        address = await asyncio.to_thread(self._run_guest, token)
-        await self._connect(GuestClient(self.name, socket=address, token=token))
-
-    async def _end(self) -> None:
-        await asyncio.to_thread(self._stop_guest)
-        self._close_workplace()
-
-    def _open_workplace(self) -> None:
+        Raises:
+            EnvironmentFailed: there is no bubblewrap, or the guest does not start.
+        """
         if shutil.which("bwrap") is None:
             raise EnvironmentFailed(
-                f"{self.name}: bubblewrap, which its commands need, is not installed",
+                f"{self._name}: bubblewrap, which its commands need, is not installed",
                 fix=install_command("system"),
             )
-        self._workplace = fresh_folder()
-        self._note(f"commands on {self.name} can write files only in {self._workplace}")
+        self.folder = fresh_folder()
+        self._note(f"commands on {self._name} can write files only in {self.folder}")
+        token = secrets.token_urlsafe(24)
+        address = await asyncio.to_thread(self._run_guest, token)
+        self._client = GuestClient(self._name, socket=address, token=token)
+        return await connect(self._client)
 
-    def _close_workplace(self) -> None:
-        folder, self._workplace = self._workplace, None
+    async def stop(self) -> None:
+        """End the guest; programs that commands left open stay. May be called twice."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+        await asyncio.to_thread(self._stop_guest)
+        self._close_folder()
+
+    def _close_folder(self) -> None:
+        folder, self.folder = self.folder, None
         if folder is None:
             return
         with suppress(OSError):
@@ -115,8 +105,8 @@ class DisplayEnvironment(GuestEnvironment):
         self._note(f"commands wrote {f'to {folder}: {count} entries' if count else 'no files'}")
 
     def _run_guest(self, token: str) -> str:
-        self._folder = Path(tempfile.mkdtemp(prefix="hisa-display-"))
-        log = self._folder / "log"
+        self._files = Path(tempfile.mkdtemp(prefix="hisa-display-"))
+        log = self._files / "log"
 
         def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
             with log.open("wb") as stream:
@@ -130,8 +120,8 @@ class DisplayEnvironment(GuestEnvironment):
                 )
             return self._process, f"{token}\n"
 
-        start_guest(self._folder, f"the guest on {self.name}", start, fix=_FIX)
-        return str(self._folder / "socket")
+        start_guest(self._files, f"the guest on {self._name}", start, fix=_FIX)
+        return str(self._files / "socket")
 
     @staticmethod
     def _environment() -> dict[str, str]:
@@ -150,12 +140,12 @@ class DisplayEnvironment(GuestEnvironment):
         guest_limits = Limits(limits.processes, limits.memory_mb, limits.open_files)
         watch = [python, "-I", "-S", watchdog.__file__, "--cages"]
         watch += [f"{limits.processes},{limits.memory_mb}"]
-        return [*watch, *line, "--cage", str(self._workplace), "--limits", str(guest_limits)]
+        return [*watch, *line, "--cage", str(self.folder), "--limits", str(guest_limits)]
 
     def _stop_guest(self) -> None:
         if self._process is not None:
             end_process(self._process)
             self._process = None
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
+        if self._files is not None:
+            shutil.rmtree(self._files, ignore_errors=True)
+            self._files = None

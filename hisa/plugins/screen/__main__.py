@@ -1,0 +1,7 @@
+"""Starts the driver: ``python -m hisa.plugins.screen MONITOR``."""
+
+import sys
+
+from hisa.plugins.screen.driver import main
+
+sys.exit(main())

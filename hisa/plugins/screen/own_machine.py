@@ -1,0 +1,187 @@
+"""What a person's own machine offers beside its screen: commands, files, trees."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from hisa.config import EnvironmentSettings
+from hisa.errors import EnvironmentFailed
+from hisa.plugins.screen.helper_process import HelperProcess
+from hisa.plugins.screen.trees import DriverReader, GuestReader, TreeReader
+from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
+
+__all__ = ["Commands", "Machine", "OwnCommands", "open_machine"]
+
+_ALLOW = "--allow-commands, which runs them as you; or name the task so that it needs none"
+
+
+class Commands(Protocol):
+    """Runs commands, and reads and writes files; see `hisa.protocols.Environment`."""
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float, limit: int
+    ) -> CommandResult:
+        """Run a command."""
+
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
+        """Read a file."""
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Write a file."""
+
+
+@dataclass
+class Machine:
+    """The parts of this machine that were opened."""
+
+    reader: TreeReader | None = None
+    commands: Commands | None = None
+    guest: Any = None
+    """The guest that cages commands and reads the tree on Linux."""
+
+    def require_commands(self, name: str) -> Commands:
+        """Returns what runs commands.
+
+        Raises:
+            EnvironmentFailed: none may run here.
+        """
+        if self.commands is None:
+            raise EnvironmentFailed(f"{name}: runs no commands and has no files", fix=_ALLOW)
+        return self.commands
+
+    async def close(self) -> None:
+        """End everything."""
+        if self.guest is not None:
+            await self.guest.stop()
+
+
+async def open_machine(
+    driver: HelperProcess,
+    display: str,
+    settings: EnvironmentSettings,
+    note: Callable[[str], None],
+) -> Machine:
+    """Open what works here; what does not work is noted, and the screen works without it.
+
+    Args:
+        driver: reads trees on Windows and macOS.
+        display: the X display; empty: that of DISPLAY.
+        settings: limits of commands, and whether they may run as the person.
+        note: called with what a reader of the run should know.
+    """
+    if sys.platform == "linux":
+        return await _open_guest(display or os.environ["DISPLAY"], settings, note)
+    reads = bool(find_spec("uiautomation") or find_spec("ApplicationServices"))
+    machine = Machine(DriverReader(driver, reads_elements=reads))
+    if settings.allow_commands and shutil.which("bash"):
+        machine.commands = OwnCommands()
+        note("commands run as you, without a cage: they can do whatever you can")
+    elif settings.allow_commands:
+        note("commands do not run: there is no bash on this machine")
+    else:
+        note(f"commands do not run; to let them: {_ALLOW}")
+    return machine
+
+
+async def _open_guest(
+    display: str, settings: EnvironmentSettings, note: Callable[[str], None]
+) -> Machine:
+    from hisa.plugins.desktop.display_guest import DisplayGuest
+
+    guest = DisplayGuest(display, limits=settings.limits, note=note)
+    try:
+        transport = await guest.start()
+    except EnvironmentFailed as error:
+        await guest.stop()
+        note(f"no commands, files, windows and elements: {error}; to change that: {error.fix}")
+        return Machine()
+    return Machine(GuestReader(transport), transport, guest)
+
+
+class OwnCommands:
+    """Commands and files as the person who runs HiSA, for systems without a cage."""
+
+    async def execute(
+        self, command: str | Sequence[str], *, timeout: float, limit: int
+    ) -> CommandResult:
+        """Runs a command in the home folder; programs that it leaves open stay.
+
+        Args:
+            command: a bash line, or a program and its arguments.
+            timeout: most seconds that it may run; `COMMAND_LIMIT` caps it.
+            limit: most bytes of each of its outputs that are kept.
+        """
+        words = ["bash", "-c", command] if isinstance(command, str) else list(command)
+        return await asyncio.to_thread(_run, words, min(timeout, COMMAND_LIMIT), limit)
+
+    async def read_file(self, path: str, /, *, limit: int) -> bytes:
+        """Returns the bytes of a regular file."""
+        place = Path(path).expanduser()
+        if not place.exists():
+            raise FileNotFoundError(path)
+        if not place.is_file():
+            raise FileRefused(f"{path}: not a regular file")
+        if place.stat().st_size > limit:
+            raise FileRefused(f"{path}: {place.stat().st_size} bytes; at most {limit} are read")
+        try:
+            return await asyncio.to_thread(place.read_bytes)
+        except OSError as error:
+            raise FileRefused(f"{path}: {error.strerror}") from error
+
+    async def write_file(self, path: str, data: bytes, /) -> None:
+        """Writes a file, and makes its folders."""
+        place = Path(path).expanduser()
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            await asyncio.to_thread(place.write_bytes, data)
+        except OSError as error:
+            raise EnvironmentFailed(f"screen: {path}: {error.strerror}") from error
+
+
+def _run(words: Sequence[str], timeout: float, limit: int) -> CommandResult:
+    import tempfile
+
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:  # files, not pipes: a program in the background holds a pipe open
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                cwd=Path.home(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            return CommandResult(127, "", f"{words[0]}: {error.strerror}", timed_out=False)
+        try:
+            code, late = process.wait(timeout), False
+        except subprocess.TimeoutExpired:
+            _end(process)
+            code, late = 124, True
+        return CommandResult(code, _read(output, limit), _read(errors, limit), timed_out=late)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process, and on macOS those that it started."""
+    with suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _read(file: IO[bytes], limit: int) -> str:
+    file.seek(0)
+    return file.read(limit).decode("utf-8", "replace")

@@ -1,0 +1,75 @@
+"""What differs between the operating systems, behind one protocol.
+
+The driver process (`driver.py`) chooses one by `open_system`; nothing here is imported elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+__all__ = ["Pause", "PressKeys", "System", "open_system"]
+
+PressKeys = Callable[[Sequence[str]], None]
+"""Presses keys together, named as PyAutoGUI names them."""
+Pause = Callable[[float], None]
+"""Waits some seconds, and raises if the person stops the run meanwhile."""
+
+
+class System(Protocol):
+    """Keyboard, clipboard and pointer facts that PyAutoGUI does not know."""
+
+    key_names: dict[str, str]
+    """Names of keys that PyAutoGUI spells otherwise here."""
+    wheel: int
+    """PyAutoGUI's units in one click of the wheel."""
+    hotkey_seconds: float
+    """Pause between the keys of a shortcut."""
+
+    def can_type(self, text: str) -> bool:
+        """Whether PyAutoGUI's key presses produce exactly this text at this moment."""
+
+    def held_modifiers(self) -> list[str]:
+        """Returns the modifiers that are down now, by whoever."""
+
+    def stop_keys_down(self) -> bool:
+        """Whether both Shift keys are down."""
+
+    def scroll_sideways(self, clicks: int) -> None:
+        """Turn the wheel sideways where the pointer is; positive is right."""
+
+    def click(self, button: str, count: int, at: tuple[int, int]) -> None:
+        """Press and release a button ``count`` times as one gesture, where the pointer is."""
+
+    def paste(self, text: str, press: PressKeys, pause: Pause) -> None:
+        """Put text into the focused control by the clipboard, and put the clipboard back.
+
+        Raises:
+            ActionRefused: it cannot be put back, or the window in front did not take the text.
+        """
+
+    def serve(self) -> None:
+        """Do what is due between two requests; returns at once."""
+
+    def close(self) -> None:
+        """Leave the clipboard to what outlives this process."""
+
+
+def open_system(gui: Any) -> System:
+    """Returns the facts of this operating system.
+
+    Args:
+        gui: the module ``pyautogui``.
+    """
+    if sys.platform == "win32":
+        from hisa.plugins.screen.windows import WindowsSystem
+
+        return WindowsSystem(gui)
+    if sys.platform == "darwin":
+        from hisa.plugins.screen.macos import MacSystem
+
+        return MacSystem(gui)
+    from hisa.plugins.screen.x11 import X11System
+
+    return X11System(gui)

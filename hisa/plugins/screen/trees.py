@@ -1,0 +1,114 @@
+"""Readers of accessibility trees and windows, behind one protocol, and the choice of one.
+
+Places are in the pointer's points. A reader is optional: without one the eyes see elements on the
+picture, where they are installed, and the windows are unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from hisa.environments.transport import Transport
+from hisa.plugins.screen.capture import Mapping
+from hisa.plugins.screen.helper_process import HelperProcess
+from hisa.screen.geometry import BoundingBox
+from hisa.screen.observation import Element, Window
+
+__all__ = [
+    "MOST_ELEMENTS",
+    "READ_SECONDS",
+    "DriverReader",
+    "GuestReader",
+    "Reading",
+    "TreeReader",
+    "on_picture",
+]
+
+READ_SECONDS = 4.0
+"""A reader ends by itself after this time, and says that its list is not complete."""
+MOST_ELEMENTS = 2000
+"""Most elements of a reading; more do not fit on a screen."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader read; ``elements`` is None if it read none."""
+
+    windows: tuple[Window, ...] = ()
+    elements: tuple[Element, ...] | None = None
+    complete: bool = True
+    windows_known: bool = True
+
+
+class TreeReader(Protocol):
+    """Reads windows and elements of the screen."""
+
+    @property
+    def reads_elements(self) -> bool:
+        """Whether it reads elements, not windows alone."""
+
+    async def read(self, *, elements: bool) -> Reading:
+        """Read the windows, and the elements on request.
+
+        Raises:
+            EnvironmentFailed: it does not answer.
+        """
+
+
+class GuestReader:
+    """Reads what HiSA's guest on an X display reports: windows, and AT-SPI where there is a bus."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    @property
+    def reads_elements(self) -> bool:
+        """Whether the display's session has an accessibility bus."""
+        return "elements" in self._transport.capabilities
+
+    async def read(self, *, elements: bool) -> Reading:
+        """See `TreeReader`; the guest has time limits of its own."""
+        look = await self._transport.look(elements=elements and self.reads_elements, settle=0.0)
+        return Reading(look.windows, look.elements, look.complete, look.windows_known)
+
+
+class DriverReader:
+    """Reads what the driver reports: UIA on Windows, AX on macOS."""
+
+    def __init__(self, driver: HelperProcess, *, reads_elements: bool) -> None:
+        self._driver = driver
+        self.reads_elements = reads_elements
+
+    async def read(self, *, elements: bool) -> Reading:
+        """See `TreeReader`."""
+        reading: Reading = await self._driver.ask("read", elements and self.reads_elements)
+        return reading
+
+
+def on_picture(reading: Reading, mapping: Mapping) -> Reading:
+    """Returns a reading with places on the picture, without the elements on other monitors."""
+    windows = [
+        window if window.box is None else replace(window, box=_box(window.box, mapping))
+        for window in reading.windows
+    ]
+    if reading.elements is None:
+        return replace(reading, windows=tuple(windows))
+    places: dict[int, int] = {-1: -1}
+    shown: list[Element] = []
+    for number, element in enumerate(reading.elements):
+        box = _box(element.box, mapping)
+        parent = None if element.parent is None else places.get(element.parent, -1)
+        outside = box.right <= 0 or box.bottom <= 0
+        if outside or box.left >= mapping.width or box.top >= mapping.height:
+            places[number] = -1 if parent is None else parent
+            continue
+        places[number] = len(shown)
+        shown.append(replace(element, box=box, parent=parent))
+    return replace(reading, windows=tuple(windows), elements=tuple(shown))
+
+
+def _box(box: BoundingBox, mapping: Mapping) -> BoundingBox:
+    left, top = mapping.to_pixels(box.left, box.top)
+    right, bottom = mapping.to_pixels(box.right, box.bottom)
+    return BoundingBox(left, top, right, bottom, "screen")

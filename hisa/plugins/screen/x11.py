@@ -1,0 +1,162 @@
+"""The facts of an X display that PyAutoGUI does not know: layout, locks, windows, clipboard."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from Xlib import XK, X, Xatom
+from Xlib.display import Display
+
+from hisa.errors import ActionRefused
+from hisa.plugins.screen.system import Pause, PressKeys
+from hisa.plugins.screen.x_clipboard import TooLarge, XClipboard
+
+__all__ = ["X11System"]
+
+_MODIFIERS = ("shiftleft", "shiftright", "ctrlleft", "ctrlright", "altleft", "winleft", "winright")
+_LOCK = 2
+"""The bit of Caps Lock in the state of the keyboard; its group lies from bit 13 on."""
+_TAKEN_SECONDS = 3.0
+"""A window asks for what is pasted within milliseconds; a busy one is given longer."""
+_QUIET_SECONDS = 0.1
+"""Some windows ask twice, for the kinds and then for the text."""
+
+
+class X11System:
+    """An X display; see `hisa.plugins.screen.system.System`."""
+
+    key_names: dict[str, str] = {}  # noqa: RUF012 - of the protocol
+    wheel = 1
+    hotkey_seconds = 0.01
+
+    def __init__(self, gui: Any) -> None:
+        self._gui = gui
+        self._codes: dict[str, int | None] = gui.platformModule.keyboardMapping
+        self._display = Display(os.environ["DISPLAY"])
+        self._root = self._display.screen().root
+        self._clipboard = XClipboard()
+
+    def can_type(self, text: str) -> bool:
+        """Whether the layout has every character where PyAutoGUI presses it, and no lock is on."""
+        state = self._root.query_pointer().mask
+        if state & _LOCK or state >> 13 & 3 or _composes():
+            return False
+        return all(map(self._has_key, set(text)))
+
+    def _has_key(self, character: str) -> bool:
+        code = self._codes.get(character)
+        if not code or not character.isascii():
+            return False
+        keysym = self._display.keycode_to_keysym(code, int(self._gui.isShiftCharacter(character)))
+        return bool(keysym == ord(character))  # of printable ASCII, keysym and code are the same
+
+    def held_modifiers(self) -> list[str]:
+        """Returns the modifiers that are down."""
+        return [name for name in _MODIFIERS if self._is_down(self._codes.get(name) or 0)]
+
+    def _is_down(self, code: int) -> bool:
+        return bool(code and self._display.query_keymap()[code // 8] >> code % 8 & 1)
+
+    def stop_keys_down(self) -> bool:
+        """Whether both Shift keys are down."""
+        down = self._display.query_keymap()
+        codes = [self._display.keysym_to_keycode(key) for key in (XK.XK_Shift_L, XK.XK_Shift_R)]
+        return all(code and down[code // 8] >> code % 8 & 1 for code in codes)
+
+    def scroll_sideways(self, clicks: int) -> None:
+        """Turn the wheel sideways."""
+        self._gui.hscroll(clicks, _pause=False)
+
+    def click(self, button: str, count: int, at: tuple[int, int]) -> None:
+        """Press and release a button; X programs count clicks by their times."""
+        for _ in range(count):
+            self._gui.mouseDown(*at, button=button, _pause=False)
+            self._gui.mouseUp(*at, button=button, _pause=False)
+
+    def paste(self, text: str, press: PressKeys, pause: Pause) -> None:
+        """Offer the text, press the keys that paste, and wait until it is taken.
+
+        A terminal takes ctrl+v as a character: it pastes what was selected last by Shift+Insert.
+        """
+        clipboard = self._clipboard
+        names = ["CLIPBOARD"]
+        keys = ("ctrl", "v")
+        if self._is_terminal():
+            names, keys = ["CLIPBOARD", "PRIMARY"], ("shift", "insert")
+        selections = [clipboard.atom(name) for name in names]
+        try:
+            saved = {selection: clipboard.save(selection) for selection in selections}
+        except TooLarge as error:
+            raise ActionRefused(
+                f"the text needs the clipboard, which holds {error} and could not be put back"
+            ) from None
+        try:
+            for selection in selections:
+                clipboard.own(selection, clipboard.text_offer(text))
+            clipboard.serve(0.05)  # clipboard histories ask at once
+            before = clipboard.served
+            press(keys)
+            self._await_taken(before, pause)
+        finally:
+            for selection, offer in saved.items():
+                clipboard.own(selection, offer)
+
+    def _await_taken(self, before: int, pause: Pause) -> None:
+        waited = 0.0
+        while self._clipboard.served == before:
+            self._clipboard.serve(0.01)
+            pause(0.0)
+            waited += 0.01
+            if waited > _TAKEN_SECONDS:
+                raise ActionRefused("the window in front took no text from the clipboard")
+        before = -1
+        while before != self._clipboard.served:
+            before = self._clipboard.served
+            self._clipboard.serve(_QUIET_SECONDS)
+
+    def _is_terminal(self) -> bool:
+        """Whether the process of the window in front holds the master of a pseudo terminal."""
+        return any("/ptmx" in link for link in _list_files(self._front_pid()))
+
+    def _front_pid(self) -> int:
+        front = self._root.get_full_property(self._atom("_NET_ACTIVE_WINDOW"), Xatom.WINDOW)
+        if front is None or not len(front.value) or not front.value[0]:
+            return 0
+        window = self._display.create_resource_object("window", front.value[0])
+        had = window.get_full_property(self._atom("_NET_WM_PID"), X.AnyPropertyType)
+        return int(had.value[0]) if had is not None and len(had.value) else 0
+
+    def _atom(self, name: str) -> int:
+        return int(self._display.intern_atom(name))
+
+    def serve(self) -> None:
+        """Answer programs that ask for what was put back."""
+        self._clipboard.serve()
+
+    def close(self) -> None:
+        """Hand the clipboard over to a process of its own."""
+        self._clipboard.hand_over()
+
+
+def _list_files(pid: int) -> Iterator[str]:
+    folder = f"/proc/{pid}/fd"
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            with suppress(OSError):
+                yield os.readlink(f"{folder}/{name}")
+
+
+def _composes() -> bool:
+    """Whether an input method turns keys into other characters now."""
+    for words, plain in ((("ibus", "engine"), "xkb:"), (("fcitx5-remote",), "1")):
+        if words[0][:5] not in os.environ.get("XMODIFIERS", "") or not shutil.which(words[0]):
+            continue
+        with suppress(OSError, subprocess.SubprocessError):
+            ran = subprocess.run(words, capture_output=True, text=True, timeout=2, check=False)
+            return bool(ran.stdout.strip()) and not ran.stdout.startswith(plain)
+    return False
