@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -27,6 +28,7 @@ async def environment(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+        patch.setenv("XAUTHORITY", os.devnull)  # the tests themselves ask the display too
         patch.setattr(
             screen_environment, "can_see", lambda: False
         )  # the eyes have tests of their own

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from Xlib.display import Display
 
+from benchmarks.typed_texts import LANGUAGES, TextWindow, text_window
+from hisa.actions import Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
+from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
+from hisa.screen.geometry import Point
 from tests.environments.conformance import CommandConformance, Conformance
+from tests.plugins.screen.bare_display import bare_display
 
 pytest.importorskip("mss", reason="hisa install screen")
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -23,3 +39,145 @@ def folder(environment: ScreenEnvironment) -> Path:
 
 class TestScreen(Conformance, CommandConformance):
     documented = "your own screen"
+
+
+@pytest.fixture
+def window(display: str, tmp_path: Path) -> Iterator[TextWindow]:
+    with text_window(display, tmp_path / "text") as window:
+        yield window
+
+
+def copy(display: str, text: str) -> None:
+    """Copies a text, as a person does before the run."""
+    line = ["xclip", "-display", display, "-selection", "clipboard", "-i"]
+    subprocess.run(line, input=text.encode(), check=True, stderr=subprocess.DEVNULL)
+
+
+def pasted(display: str) -> str:
+    """What pasting would give now."""
+    line = ["xclip", "-display", display, "-selection", "clipboard", "-o"]
+    return subprocess.run(line, capture_output=True, check=True).stdout.decode()
+
+
+LANGUAGES_HERE = ("Arabic", "Chinese", "English", "German", "Hindi", "Korean", "Vietnamese")
+
+
+async def test_texts_of_every_language_arrive_and_the_clipboard_comes_back(
+    environment: ScreenEnvironment, display: str, window: TextWindow
+) -> None:
+    await asyncio.to_thread(copy, display, "the person's own ✂")
+    for language in LANGUAGES_HERE:
+        text = f"{LANGUAGES[language]}\n\tend"
+        await environment.act([Hotkey(("ctrl", "a")), Press("delete"), Write(text)])
+        assert await asyncio.to_thread(window.await_text, text) == text, language
+        assert await asyncio.to_thread(pasted, display) == "the person's own ✂"
+
+
+def held_keys(display: str) -> list[int]:
+    """The codes of the keys that are down, and of a button that is."""
+    server = Display(display)
+    try:
+        down = [n for n in range(256) if server.query_keymap()[n // 8] >> n % 8 & 1]
+        return down + [-1] * bool(server.screen().root.query_pointer().mask & 0x1F00)
+    finally:
+        server.close()
+
+
+def await_released(display: str, seconds: float = 5.0) -> list[int]:
+    """What is still down after some seconds."""
+    end = time.monotonic() + patience(seconds)
+    while held_keys(display) and time.monotonic() < end:
+        time.sleep(0.02)
+    return held_keys(display)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+async def test_keys_come_up_however_hisa_is_killed(
+    environment: ScreenEnvironment, display: str, number: signal.Signals
+) -> None:
+    line = [sys.executable, "-m", "benchmarks.holding_keys", display]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # noqa: ASYNC220
+    assert process.stdout is not None
+    with process.stdout as output:
+        assert await asyncio.to_thread(output.readline) == b"held\n"
+    assert held_keys(display)
+    process.send_signal(number)
+    process.wait()
+    assert await asyncio.to_thread(await_released, display) == []
+
+
+@pytest.mark.skipif(shutil.which("xev") is None, reason="there is no xev")
+async def test_clicks_drags_and_wheel_arrive_at_their_places(
+    environment: ScreenEnvironment, display: str, tmp_path: Path
+) -> None:
+    log = tmp_path / "events"
+    words = ["stdbuf", "-oL", "xev", "-geometry", "1200x650+0+0", "-event", "button"]
+    with log.open("wb") as stream:
+        xev = subprocess.Popen(words, stdout=stream, env={**os.environ, "DISPLAY": display})  # noqa: ASYNC220
+    try:
+        while not (await environment.observe(settle=1.0)).windows:
+            pass
+        await environment.act(
+            [
+                Click(Point(100, 200, "screen"), count=2),
+                Click(Point(101, 201, "screen"), button="right"),
+                Drag(Point(400, 300, "screen"), start=Point(300, 250, "screen")),
+                Scroll(dy=-2, dx=1, at=Point(500, 400, "screen")),
+            ]
+        )
+        expected = [
+            *[("Press", 1, 100, 200), ("Release", 1, 100, 200)] * 2,
+            ("Press", 3, 101, 201),
+            ("Release", 3, 101, 201),
+            ("Press", 1, 300, 250),
+            ("Release", 1, 400, 300),
+            *[("Press", 5, 500, 400), ("Release", 5, 500, 400)] * 2,
+            ("Press", 7, 500, 400),
+            ("Release", 7, 500, 400),
+        ]
+        events: list[tuple[str, int, int, int]] = []
+        for _ in range(100):
+            pattern = r"Button(Press|Release) event.*?root:\((\d+),(\d+)\).*?button (\d+)"
+            seen = re.findall(pattern, log.read_text("utf-8"), re.DOTALL)
+            events = [(kind, int(button), int(x), int(y)) for kind, x, y, button in seen]
+            if len(events) >= len(expected):
+                break
+            await asyncio.sleep(0.05)
+        assert events == expected
+    finally:
+        xev.terminate()
+        xev.wait()
+
+
+async def test_point_outside_the_screen_is_refused(environment: ScreenEnvironment) -> None:
+    with pytest.raises(ActionRefused, match="outside the screen of 1280x720"):
+        await environment.act([Click(Point(1280, 10, "screen"))])
+
+
+@pytest.mark.parametrize("way", ["corner", "keys"])
+async def test_person_ends_the_run_at_once(display: str, way: str) -> None:
+    stopped, notes = asyncio.Event(), list[str]()
+    async with ScreenEnvironment(display=display, note=notes.append, end_run=stopped.set) as screen:
+        await screen.act([Move(Point(640, 360, "screen"))])
+        acting = asyncio.create_task(screen.act([Sleep(30.0)]))
+        await asyncio.sleep(0.2)
+        corner = ["mousemove", "0", "719"]
+        words = ["keydown", "Shift_L", "keydown", "Shift_R"] if way == "keys" else corner
+        begun = time.monotonic()
+        subprocess.run(["xdotool", *words], env={**os.environ, "DISPLAY": display}, check=True)  # noqa: ASYNC221
+        await asyncio.wait_for(stopped.wait(), patience(5.0))
+        assert time.monotonic() - begun < patience(0.5)
+        with pytest.raises(ActionRefused, match="a person ended the run"):
+            await acting
+        with pytest.raises(ActionRefused, match="a person ended the run"):
+            await screen.act([Move(Point(640, 360, "screen"))])
+    words = ["keyup", "Shift_L", "keyup", "Shift_R", "mousemove", "640", "360"]
+    subprocess.run(["xdotool", *words], env={**os.environ, "DISPLAY": display}, check=True)  # noqa: ASYNC221
+    reason = "corner" if way == "corner" else "both Shift keys"
+    assert [note for note in notes if note.startswith("a person ended the run") and reason in note]
+
+
+async def test_black_screen_is_not_planned_on() -> None:
+    with bare_display() as name, pytest.raises(EnvironmentFailed, match="all black"):
+        async with ScreenEnvironment(display=name):
+            pass
