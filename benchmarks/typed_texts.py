@@ -18,7 +18,7 @@ LANGUAGES = {
     "Chinese": "天地玄黃，宇宙洪荒。日月盈昃，辰宿列張。",
     "Czech": "Příliš žluťoučký kůň úpěl ďábelské ódy",
     "Danish": "Høj bly gom vandt fræk sexquiz på wc",
-    "English": "The quick brown fox jumps over 13 <lazy> dogs @ 7:30 & \"quotes\" {x|y} ~^`",
+    "English": 'The quick brown fox jumps over 13 <lazy> dogs @ 7:30 & "quotes" {x|y} ~^`',
     "Finnish": "Törkylempijävongahdus",
     "French": "Voix ambiguë d’un cœur qui préfère les jattes de kiwis à 3,50 €",
     "Georgian": "ვეპხის ტყაოსანი შოთა რუსთაველი",
@@ -53,7 +53,7 @@ def draw_text(chance: random.Random) -> tuple[str, str]:
     return language, text
 
 
-_SOURCE = '''
+_SOURCE = """
 import sys
 import gi
 gi.require_version("Gtk", "3.0")
@@ -71,7 +71,7 @@ window.connect("destroy", Gtk.main_quit)
 window.show_all()
 window.present()
 Gtk.main()
-'''
+"""
 
 
 class TextWindow:

@@ -12,7 +12,7 @@ import click
 from hisa.cli.findings import Finding, models, parts, places, prompts
 from hisa.cli.open_group import load_announced
 from hisa.cli.out import json_option, print_json, say
-from hisa.errors import PluginFailed, UsageError
+from hisa.errors import EnvironmentFailed, PluginFailed, UsageError
 from hisa.machine import plugins
 from hisa.machine.plugins import ENTRY_POINT_GROUPS, Later, blaming_package, is_ours, load, source
 from hisa.machine.plugins import points as entry_points
@@ -85,8 +85,9 @@ def _machine(settings: EnvironmentSettings) -> Iterator[Finding]:
         yield Finding("machine", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 
 
-def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
-    if settings.family != "guest":
+def _machines(settings: EnvironmentSettings) -> Iterator[Finding]:
+    """Probe the machines of the chosen kind, if it offers that and they can be reached."""
+    if settings.family not in ("guest", "screen"):
         return
     import asyncio
 
@@ -96,12 +97,18 @@ def _guests(settings: EnvironmentSettings) -> Iterator[Finding]:
     _, kind, _ = find_kind(settings)
     if kind.probe is None:
         return
-    for probe in asyncio.run(kind.probe(open_environment(settings))):
-        yield Finding("guests", probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
+    area = {"guest": "guests"}.get(settings.family, settings.kind)
+    try:
+        probes = asyncio.run(kind.probe(open_environment(settings)))
+    except EnvironmentFailed as error:
+        yield Finding(area, settings.kind, False, True, str(error), error.fix)
+        return
+    for probe in probes:
+        yield Finding(area, probe.name, probe.ok, probe.needed, probe.detail, probe.fix)
 
 
 @click.command()
-@click.option("--env", metavar="KIND", help="Also query the guest at guest=http://HOST:PORT.")
+@click.option("--env", metavar="KIND", help="Also try guest=http://HOST:PORT or screen.")
 @click.option("--grounder", "points", is_flag=True, help="Also measure how models point and pick.")
 @json_option
 @click.pass_obj
@@ -111,6 +118,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
     \b
     hisa doctor
     hisa doctor --env guest=http://10.0.0.5:5000
+    hisa doctor --env screen  # rights, scaling, the pointer moved by a point and back
     hisa doctor --grounder  # once for a model without a profile: 30 short requests
     hisa --set models.grounder.model=GTA1-7B doctor --grounder
     hisa --set prompts.folder=DIR doctor  # which of your own prompts replace ours
@@ -136,7 +144,7 @@ def doctor(settings: Settings, env: str | None, points: bool, as_json: bool) -> 
         *_check_tools(),
         *_hooks(settings),
         *_check_plugins(),
-        *_guests(machine),
+        *_machines(machine),
         *(load_announced("doctor.grounder", "--grounder")(settings) if points else []),
     ]
     broken = [f for f in findings if f.needed and not f.ok]

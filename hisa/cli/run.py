@@ -22,6 +22,7 @@ __all__ = ["read_task", "run"]
 _FETCH = "Copy this file, folder or pattern from the machine into the run folder; repeatable."
 _SEQUENCE = "Let the planner decide up to K actions per look (1 to 5; default 1)."
 _SHARE = "Mount this folder in a private desktop at ~/shared/NAME; read-only without :rw."
+_COMMANDS = "Let commands run as you on your own screen, where nothing cages them (not Linux)."
 _DRY = "Do nothing: look, plan, print what would be done and the policy's verdict, and end."
 _REUSE = "Replay a stored program that fits the task, and ask the model only after it ends."
 _ATTEMPTS = "Run it N times (at most 8), each on its own machine, and take the best."
@@ -37,6 +38,7 @@ def _overrides(options: dict[str, Any]) -> dict[str, Any]:
         "folder": ("run", "folder"),
         "samples": ("planner", "samples"),
         "env": ("environment", "kind"),
+        "allow_commands": ("environment", "allow_commands"),
         "sequence": ("planner", "sequence"),
         "dry_run": ("policy", "dry_run"),
     }.items():
@@ -89,7 +91,7 @@ def _decode_text(data: bytes) -> str:
 @click.command()
 @click.argument("task")
 @click.option(
-    "--env", metavar="KIND", help="desktop[:NAME] (default), display=:N, vm:NAME, guest=URL, …"
+    "--env", metavar="KIND", help="desktop[:NAME] (default), screen[:N], vm:NAME, guest=URL, …"
 )
 @click.option("--model", metavar="NAME", help="Model of the planner and the state manager.")
 @click.option("--profile", metavar="NAME", help="Model profile (default: by the model's name).")
@@ -105,6 +107,7 @@ def _decode_text(data: bytes) -> str:
     help="Ask before each action and command. auto: only on a machine that is not thrown away; "
     "never: ask nobody, and refuse what the policy would ask about.",
 )
+@click.option("--allow-commands", is_flag=True, default=None, help=_COMMANDS)
 @click.option("--dry-run", is_flag=True, default=None, help=_DRY)
 @click.option("--reuse", is_flag=True, help=_REUSE)
 @click.option("--fetch", multiple=True, metavar="PATH", help=_FETCH)
@@ -131,7 +134,7 @@ def run(ctx: click.Context, /, task: str, assignments: tuple[str, ...], **option
     hisa run task.yaml --fetch '~/Documents/*.ods' --fetch ~/list.txt
     hisa run task.yaml --reuse --model gpt-5  # first replay what `hisa compile` stored
     hisa run task.yaml --attempts 4 --model gpt-5 --fetch ~/list.txt
-    hisa run "Sort the table by price." --env display=:0  # your screen; asks before every action
+    hisa run "Sort the table by price." --env screen  # your own; asks before every action
 
     \b
     With a model on your own server:

@@ -120,6 +120,11 @@ PARTS: Mapping[str, Part] = {
     "mcp": Part("tools of MCP servers, HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"),
     "train": Part("training policies (PyTorch)", modules=("torch", "safetensors"), extra="train"),
     "socks": Part("models behind a SOCKS proxy", modules=("socksio",), extra="socks"),
+    "screen": Part(
+        "seeing and using your own screen (mss, PyAutoGUI)",
+        modules=("mss", "pyautogui"),
+        extra="screen",
+    ),
     "ray": Part("benches on a cluster", modules=("ray",), extra="ray"),
     "bge": Part(
         "the embedder bge-m3 (with a deep-learning framework)",
@@ -154,7 +159,7 @@ def _plain(requirement: str) -> str:
 
 def as_root(command: str) -> str:
     """Returns the command line with which the current user runs ``command`` as root."""
-    if os.geteuid() == 0:
+    if os.name != "posix" or os.geteuid() == 0:
         return command
     return f"sudo {command}" if shutil.which("sudo") else f"su -c {shlex.quote(command)}"
 

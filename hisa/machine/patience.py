@@ -79,11 +79,11 @@ def _processor() -> float:
 
 def _competition() -> float:
     """Returns the runnable tasks per processor, now or in the last minute, the larger one."""
-    processors = len(os.sched_getaffinity(0)) or 1
     try:
+        processors = len(os.sched_getaffinity(0)) or 1
         with open("/proc/loadavg", encoding="ascii") as file:
             minute, _, _, tasks, _ = file.read().split()
-    except (OSError, ValueError):
+    except (AttributeError, OSError, ValueError):  # Linux alone tells
         return 1.0
     waiting = max(float(minute), float(tasks.partition("/")[0]))
     return max(1.0, waiting / processors)

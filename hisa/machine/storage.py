@@ -1,18 +1,19 @@
 """Files that survive a crash: replaced whole, appended to by whole lines, locked by one process.
 
-Locks are the kernel's (``flock``): they end with the process that holds them. Each function
+Locks are the kernel's, by filelock: they end with the process that holds them. Each function
 documents whether its write is on the disk or only with the operating system; killing HiSA loses
 neither.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
+
+from filelock import lock_descriptor, unlock_descriptor
 
 __all__ = [
     "PRIVATE_FILE",
@@ -25,6 +26,8 @@ __all__ = [
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
+_BINARY: int = getattr(os, "O_BINARY", 0)
+"""Without it Windows changes line ends."""
 
 
 def replace_file(
@@ -42,10 +45,11 @@ def replace_file(
         OSError: the file cannot be written; nothing is left behind.
     """
     draft = path.with_name(f".{secrets.token_hex(8)}.tmp")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
     try:
         with open(os.open(draft, flags, mode), "wb") as file:
-            os.fchmod(file.fileno(), mode)
+            if os.name == "posix":
+                os.fchmod(file.fileno(), mode)
             for part in (content,) if isinstance(content, bytes) else content:
                 file.write(part)
             if synced:
@@ -60,13 +64,13 @@ def replace_file(
 def is_locked(path: Path) -> bool:
     """Whether a living process holds the `Lock` on this file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | _BINARY)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        if not lock_descriptor(descriptor, blocking=False):
+            return True
+        unlock_descriptor(descriptor)
     finally:
         os.close(descriptor)
     return False
@@ -85,14 +89,12 @@ class Lock:
         Raises:
             OSError: the file cannot be created.
         """
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, PRIVATE_FILE)
+        if not lock_descriptor(descriptor, blocking=False):
             os.close(descriptor)
             return None
-        os.truncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
         return cls(descriptor)
 
     @staticmethod
@@ -121,7 +123,7 @@ class AppendOnlyFile:
 
     def __init__(self, path: Path, *, mode: int = PRIVATE_FILE) -> None:
         _move_torn_line(path)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _BINARY
         self._descriptor = os.open(path, flags, mode)
         self._end = os.fstat(self._descriptor).st_size
 

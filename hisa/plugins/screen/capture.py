@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-__all__ = ["BLANK_FIX", "Camera", "Mapping", "NoMonitor", "Shot", "is_blank"]
+__all__ = ["BLANK_FIX", "Camera", "NoMonitor", "PictureMapping", "Shot", "is_blank"]
 
 BLANK_FIX = "unlock the screen, then hisa doctor --env screen, which names missing permissions"
 
@@ -22,7 +22,7 @@ class NoMonitor(Exception):
 
 
 @dataclass(frozen=True)
-class Mapping:
+class PictureMapping:
     """Where a picture's pixels lie among the pointer's points.
 
     ``left`` and ``top`` are the monitor's corner in points, negative beyond the primary monitor.
@@ -58,7 +58,7 @@ class Shot:
     width: int
     height: int
     rgb: bytes
-    mapping: Mapping
+    mapping: PictureMapping
 
 
 class Camera:
@@ -113,7 +113,7 @@ class Camera:
 
     def _measure(
         self, area: dict[str, Any], everything: dict[str, Any], size: tuple[int, int]
-    ) -> Mapping:
+    ) -> PictureMapping:
         """Returns the mapping of a picture of ``area``, whose units may not be the pointer's.
 
         Args:
@@ -127,7 +127,7 @@ class Camera:
             known = [everything]
         units = points[0] / known[0]["width"] if known else 1.0
         wide, high = area["width"] * units, area["height"] * units
-        return Mapping(
+        return PictureMapping(
             area["left"] * units, area["top"] * units, size[0] / wide, size[1] / high, *size
         )
 

@@ -5,7 +5,7 @@ them when its input ends, as it does if HiSA is killed. PyAutoGUI connects to th
 is imported, and decides for its whole process how Windows scales; here that touches nobody else.
 
 Requests come on standard input, replies leave on standard output (`messages.py`): "look", "act",
-"release", "nudge".
+"release", "read", "nudge".
 """
 
 from __future__ import annotations
@@ -173,6 +173,10 @@ class Driver:
         began = time.monotonic()
         self._hands.do(actions)
         return began
+
+    def _read(self, elements: bool) -> Any:
+        """Read windows and elements; only Windows and macOS do it here."""
+        return self._system.read(elements=elements)
 
     def _nudge(self) -> bool:
         """Move the pointer by a point and back; returns whether it went."""

@@ -25,7 +25,7 @@ from hisa.actions import (
 )
 from hisa.actions.keys import MODIFIERS, normalise_key
 from hisa.errors import ActionRefused
-from hisa.plugins.screen.capture import Mapping
+from hisa.plugins.screen.capture import PictureMapping
 from hisa.plugins.screen.system import System
 from hisa.screen.geometry import Point
 
@@ -54,7 +54,7 @@ class Hands:
         self._gui, self._system, self._tick = gui, system, tick
         self._keys: dict[str, None] = {}
         self._buttons: dict[str, None] = {}
-        self.mapping: Mapping | None = None
+        self.mapping: PictureMapping | None = None
         """Of the picture that the points of actions are places on."""
         self.sent: tuple[int, int] = tuple(gui.position())
         """Where the pointer was left."""

@@ -81,9 +81,9 @@ class ScreenEnvironment:
         self._image_limit = image_limit
         self._settings = settings or EnvironmentSettings()
         self.file_limit = self._settings.limits.file_mb << 20 if settings else FILE_LIMIT
-        self._note, self._end_run = note, end_run
+        self.note, self._end_run = note, end_run
         line = (*driver, str(monitor))
-        self._driver = HelperProcess(line, display=display, on_stop=self._stop)
+        self.driver = HelperProcess(line, display=display, on_stop=self._stop)
         self._machine: Machine | None = None
         self._held: tuple[str, ...] = ()
         self._gaps: list[float] = []
@@ -110,11 +110,6 @@ class ScreenEnvironment:
         return self._settings.elements and reader is not None and reader.reads_elements
 
     @property
-    def driver_pid(self) -> int | None:
-        """The id of the process that acts; None if it does not run."""
-        return self._driver.pid
-
-    @property
     def machine(self) -> Machine:
         """Commands, files and trees of this machine.
 
@@ -128,15 +123,15 @@ class ScreenEnvironment:
     async def __aenter__(self) -> Self:
         """Start, and take a picture: a screen that is all black is not planned on."""
         try:
-            self._driver.start()
+            self.driver.start()
             await self._take()
             self._machine = await open_machine(
-                self._driver, self._display, self._settings, self._note
+                self.driver, self._display, self._settings, self.note
             )
         except BaseException:
             await self.__aexit__()
             raise
-        self._note(
+        self.note(
             "to end the run at once, press both Shift keys together or push the pointer into a "
             "corner of the screen"
         )
@@ -144,19 +139,19 @@ class ScreenEnvironment:
 
     async def __aexit__(self, *exc: object) -> None:
         """Release all keys and buttons, and end what was started."""
-        await asyncio.to_thread(self._driver.stop)
+        await asyncio.to_thread(self.driver.stop)
         machine, self._machine = self._machine, None
         if machine is not None:
             await machine.close()
         if self._gaps:
-            self._note(
+            self.note(
                 f"between the last comparison of the screen and the act lay at most "
                 f"{max(self._gaps) * 1000:.0f} ms in {len(self._gaps)} acts"
             )
             self._gaps = []
 
     def _stop(self, reason: str) -> None:
-        self._note(f"a person ended the run: {reason}")
+        self.note(f"a person ended the run: {reason}")
         self._end_run()
 
     async def reset(self) -> None:
@@ -213,10 +208,10 @@ class ScreenEnvironment:
         """Take a picture that is not all black; returns it, the pointer, and the driver's time."""
         end = time.monotonic() + _BLANK_SECONDS
         while True:
-            shot, pointer, at, fallback = await self._driver.ask("look")
+            shot, pointer, at, fallback = await self.driver.ask("look")
             if fallback and fallback != self._fallback:
                 self._fallback = fallback
-                self._note(f"PyAutoGUI takes the pictures, because mss cannot: {fallback}")
+                self.note(f"PyAutoGUI takes the pictures, because mss cannot: {fallback}")
             if not is_blank(shot.rgb):
                 return shot, pointer, at
             if time.monotonic() > end:
@@ -235,7 +230,7 @@ class ScreenEnvironment:
 
     async def _do(self, actions: Sequence[Action]) -> float:
         self._held = held_after(actions, self._held)
-        began: float = await self._driver.ask(
+        began: float = await self.driver.ask(
             "act", tuple(actions), seconds=60.0 + acting_seconds(actions)
         )
         return began
@@ -261,7 +256,7 @@ class ScreenEnvironment:
 
     async def conclude(self, status: ExitStatus, message: str) -> None:
         """Release held keys and buttons, and wait until the screen is at rest."""
-        await self._driver.ask("release")
+        await self.driver.ask("release")
         self._held = ()
         await self._settle(10.0)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hisa.config import EnvironmentSettings
 from hisa.environments.kinds import EnvironmentKind, Note
 from hisa.errors import UsageError
+from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
 
@@ -16,10 +18,12 @@ __all__ = ["DISPLAY", "SCREEN"]
 def _open_screen(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note, display: str = ""
 ) -> Environment:
+    from hisa.plugins.screen.findings import require_screen
     from hisa.plugins.screen.screen_environment import ScreenEnvironment
 
     if value and not re.fullmatch(r"[1-9]\d?", value):
         raise UsageError(f"screen:{value}: no number of a monitor", fix="--env screen:2")
+    require_screen(display)
     return ScreenEnvironment(
         int(value or 0), display=display, image_limit=image_limit, settings=settings, note=note
     )
@@ -34,5 +38,19 @@ def _open_display(
     return _open_screen("", settings=settings, image_limit=image_limit, note=note, display=value)
 
 
-SCREEN = EnvironmentKind(_open_screen, spellings=("screen", "screen:N"))
+def _probes() -> Iterable[Probe]:
+    from hisa.plugins.screen.findings import list_findings
+
+    return list_findings()
+
+
+async def _probe(environment: Environment) -> list[Probe]:
+    from hisa.plugins.screen.findings import probe_screen
+
+    return await probe_screen(environment)
+
+
+SCREEN = EnvironmentKind(
+    _open_screen, spellings=("screen", "screen:N"), probes=_probes, probe=_probe
+)
 DISPLAY = EnvironmentKind(_open_display, spellings=("display=:N",))

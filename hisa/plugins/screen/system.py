@@ -1,4 +1,4 @@
-"""What differs between the operating systems, behind one protocol.
+"""What differs between the operating systems, behind one base class.
 
 The driver process (`driver.py`) chooses one by `open_system`; nothing here is imported elsewhere.
 """
@@ -6,8 +6,11 @@ The driver process (`driver.py`) chooses one by `open_system`; nothing here is i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from hisa.plugins.screen.trees import Reading
 
 __all__ = ["Pause", "PressKeys", "System", "open_system"]
 
@@ -17,37 +20,56 @@ Pause = Callable[[float], None]
 """Waits some seconds, and raises if the person stops the run meanwhile."""
 
 
-class System(Protocol):
-    """Keyboard, clipboard and pointer facts that PyAutoGUI does not know."""
+class System(ABC):
+    """Keyboard, clipboard, pointer and tree of a system, as far as PyAutoGUI lacks them.
 
-    key_names: dict[str, str]
+    Args:
+        gui: the module ``pyautogui``.
+    """
+
+    key_names: ClassVar[Mapping[str, str]] = {}
     """Names of keys that PyAutoGUI spells otherwise here."""
-    wheel: int
+    wheel = 1
     """PyAutoGUI's units in one click of the wheel."""
-    hotkey_seconds: float
+    hotkey_seconds = 0.02
     """Pause between the keys of a shortcut."""
 
+    def __init__(self, gui: Any) -> None:
+        self._gui = gui
+
+    @abstractmethod
     def can_type(self, text: str) -> bool:
         """Whether PyAutoGUI's key presses produce exactly this text at this moment."""
 
+    @abstractmethod
     def held_modifiers(self) -> list[str]:
         """Returns the modifiers that are down now, by whoever."""
 
+    @abstractmethod
     def stop_keys_down(self) -> bool:
         """Whether both Shift keys are down."""
 
+    @abstractmethod
     def scroll_sideways(self, clicks: int) -> None:
         """Turn the wheel sideways where the pointer is; positive is right."""
 
-    def click(self, button: str, count: int, at: tuple[int, int]) -> None:
-        """Press and release a button ``count`` times as one gesture, where the pointer is."""
-
+    @abstractmethod
     def paste(self, text: str, press: PressKeys, pause: Pause) -> None:
         """Put text into the focused control by the clipboard, and put the clipboard back.
 
         Raises:
             ActionRefused: it cannot be put back, or the window in front did not take the text.
         """
+
+    def click(self, button: str, count: int, at: tuple[int, int]) -> None:
+        """Press and release a button ``count`` times as one gesture, where the pointer is."""
+        for _ in range(count):
+            self._gui.mouseDown(*at, button=button, _pause=False)
+            self._gui.mouseUp(*at, button=button, _pause=False)
+
+    def read(self, *, elements: bool) -> Reading:
+        """Returns the windows, and the elements on request."""
+        return Reading(windows_known=False)
 
     def serve(self) -> None:
         """Do what is due between two requests; returns at once."""
@@ -57,11 +79,7 @@ class System(Protocol):
 
 
 def open_system(gui: Any) -> System:
-    """Returns the facts of this operating system.
-
-    Args:
-        gui: the module ``pyautogui``.
-    """
+    """Returns this operating system."""
     if sys.platform == "win32":
         from hisa.plugins.screen.windows import WindowsSystem
 

@@ -6,11 +6,14 @@ picture, where they are installed, and the windows are unknown.
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from hisa.environments.transport import Transport
-from hisa.plugins.screen.capture import Mapping
+from hisa.plugins.screen.capture import PictureMapping
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Window
@@ -23,6 +26,8 @@ __all__ = [
     "Reading",
     "TreeReader",
     "on_picture",
+    "role_of",
+    "walk",
 ]
 
 READ_SECONDS = 4.0
@@ -86,7 +91,39 @@ class DriverReader:
         return reading
 
 
-def on_picture(reading: Reading, mapping: Mapping) -> Reading:
+def walk(
+    tops: Sequence[Any], read: Callable[[Any], tuple[Element | None, Sequence[Any]]]
+) -> tuple[tuple[Element, ...], bool]:
+    """Reads trees, parents before children, until the time or the number of elements is over.
+
+    Args:
+        tops: the roots, the most wanted first.
+        read: returns the element of a node, or None if it shows nothing, and its children.
+
+    Returns:
+        The elements, and whether they are all.
+    """
+    end = time.monotonic() + READ_SECONDS
+    elements: list[Element] = []
+    waiting = [(node, -1) for node in reversed(tops)]
+    while waiting:
+        if time.monotonic() > end or len(elements) >= MOST_ELEMENTS:
+            return tuple(elements), False
+        node, parent = waiting.pop()
+        element, children = read(node)
+        if element is not None:
+            elements.append(replace(element, parent=parent))
+            parent = len(elements) - 1
+        waiting += [(child, parent) for child in reversed(children)]
+    return tuple(elements), True
+
+
+def role_of(name: str, roles: Mapping[str, str]) -> str:
+    """Returns a role in HiSA's spelling: of a table, else the words of a name such as ScrollBar."""
+    return roles.get(name) or re.sub(r"(?<=.)(?=[A-Z])", " ", name).lower()
+
+
+def on_picture(reading: Reading, mapping: PictureMapping) -> Reading:
     """Returns a reading with places on the picture, without the elements on other monitors."""
     windows = [
         window if window.box is None else replace(window, box=_box(window.box, mapping))
@@ -108,7 +145,7 @@ def on_picture(reading: Reading, mapping: Mapping) -> Reading:
     return replace(reading, windows=tuple(windows), elements=tuple(shown))
 
 
-def _box(box: BoundingBox, mapping: Mapping) -> BoundingBox:
+def _box(box: BoundingBox, mapping: PictureMapping) -> BoundingBox:
     left, top = mapping.to_pixels(box.left, box.top)
     right, bottom = mapping.to_pixels(box.right, box.bottom)
     return BoundingBox(left, top, right, bottom, "screen")

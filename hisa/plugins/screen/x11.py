@@ -13,10 +13,15 @@ from Xlib import XK, X, Xatom
 from Xlib.display import Display
 
 from hisa.errors import ActionRefused
-from hisa.plugins.screen.system import Pause, PressKeys
+from hisa.plugins.screen.system import Pause, PressKeys, System
 from hisa.plugins.screen.x_clipboard import TooLarge, XClipboard
 
-__all__ = ["X11System"]
+__all__ = ["WAYLAND", "X11System"]
+
+WAYLAND = (
+    "this is a Wayland session, which shows no program the screen, and takes clicks only for the "
+    "windows of XWayland; log in to an X session, or use --env desktop"
+)
 
 _MODIFIERS = ("shiftleft", "shiftright", "ctrlleft", "ctrlright", "altleft", "winleft", "winright")
 _LOCK = 2
@@ -27,17 +32,17 @@ _QUIET_SECONDS = 0.1
 """Some windows ask twice, for the kinds and then for the text."""
 
 
-class X11System:
+class X11System(System):
     """An X display; see `hisa.plugins.screen.system.System`."""
 
-    key_names: dict[str, str] = {}  # noqa: RUF012 - of the protocol
-    wheel = 1
     hotkey_seconds = 0.01
 
     def __init__(self, gui: Any) -> None:
-        self._gui = gui
+        super().__init__(gui)
         self._codes: dict[str, int | None] = gui.platformModule.keyboardMapping
         self._display = Display(os.environ["DISPLAY"])
+        if self._display.query_extension("XWAYLAND") is not None:
+            raise OSError(WAYLAND)
         self._root = self._display.screen().root
         self._clipboard = XClipboard()
 
@@ -71,12 +76,6 @@ class X11System:
     def scroll_sideways(self, clicks: int) -> None:
         """Turn the wheel sideways."""
         self._gui.hscroll(clicks, _pause=False)
-
-    def click(self, button: str, count: int, at: tuple[int, int]) -> None:
-        """Press and release a button; X programs count clicks by their times."""
-        for _ in range(count):
-            self._gui.mouseDown(*at, button=button, _pause=False)
-            self._gui.mouseUp(*at, button=button, _pause=False)
 
     def paste(self, text: str, press: PressKeys, pause: Pause) -> None:
         """Offer the text, press the keys that paste, and wait until it is taken.
