@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import select
 import sys
-import termios
 import time
 
 import click
 
 from hisa.config import RunSettings
 from hisa.environments.confirmation import Answer, Ask, Question
+from hisa.machine.terminal_input import drop_typed, wait_for_line
 from hisa.text.safe_text import safe_text
 from hisa.tools.person import Inquire, Inquiry
 
@@ -78,7 +77,7 @@ def _ask(question: Question) -> Answer:
         click.echo_via_pager(text)
     click.echo(f"\n{text}", err=True)
     if sys.stdin.isatty():  # what was typed before the question appeared does not answer it
-        termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        drop_typed()
     try:
         prompt = _EACH_PROMPT if question.action == "safety" else _PROMPT
         line = click.prompt(prompt, default="", show_default=False, err=True)
@@ -98,11 +97,11 @@ async def _terminal_inquire(inquiry: Inquiry) -> str | None:
 
 def ask_in_words(inquiry: Inquiry) -> str | None:
     """Ask, and read lines until one is an answer or the time is up."""
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+    drop_typed()
     click.echo(f"\n{_format_inquiry(inquiry)}", err=True)
     deadline = time.monotonic() + inquiry.seconds
     while (left := deadline - time.monotonic()) > 0:
-        if not select.select([sys.stdin], [], [], left)[0]:
+        if not wait_for_line(left):
             break
         line = sys.stdin.readline()
         if not line:

@@ -7,7 +7,6 @@ import gc
 import json
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -27,6 +26,7 @@ from hisa.config import EnvironmentSettings, RunSettings, Settings
 from hisa.environments.open_environment import open_environment
 from hisa.errors import OperatorError, UsageError, with_fix
 from hisa.events import Event
+from hisa.machine.stop_signals import on_stop_signals
 from hisa.models.open_models import require_models
 from hisa.models.spending import Totals
 from hisa.outcomes.endings import FINAL, Result
@@ -115,14 +115,8 @@ async def run_with_signals(
         ended = so_far.end_outcome if so_far else None
         run = opened.run(task, end_outcome=ended, on_result=on_result)
         work = asyncio.create_task(run)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, work.cancel)
-        try:
+        with on_stop_signals(lambda _: work.cancel()):
             return await work
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
 
 
 async def run_in_desktop(

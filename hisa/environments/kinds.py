@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = [
     "find_kind",
     "load_kind",
     "probe_kinds",
+    "require_linux",
 ]
 
 Note = Callable[[str], None]
@@ -52,6 +54,16 @@ class EnvironmentKind:
     system: Callable[[str], Path] | None = None
     """Returns the folder of a profile's built system, which a private desktop shows in place of
     this machine's own; raises UsageError if there is none."""
+
+
+def require_linux(what: str) -> None:
+    """Refuse a machine that only Linux can start.
+
+    Raises:
+        UsageError: this is another system.
+    """
+    if sys.platform != "linux":
+        raise UsageError(f"{what} needs Linux, and this is {sys.platform}", fix="--env screen")
 
 
 def load_kind(point: EntryPoint) -> EnvironmentKind:

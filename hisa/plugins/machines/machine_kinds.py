@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hisa.config import EnvironmentSettings
-from hisa.environments.kinds import EnvironmentKind, Note
+from hisa.environments.kinds import EnvironmentKind, Note, require_linux
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 from hisa.screen.geometry import Size
@@ -17,6 +17,7 @@ __all__ = ["VM"]
 def _open(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note
 ) -> Environment:
+    require_linux("a virtual machine")
     from hisa.plugins.desktop.profile_screens import screen_of
     from hisa.plugins.machines.vm_clone import VmEnvironment
 
@@ -26,6 +27,7 @@ def _open(
 
 
 def _probes() -> Iterator[Probe]:
+    require_linux("a virtual machine")
     yield _profiles()
     yield _virtual_machines()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-import signal
 import socket
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +14,7 @@ import click
 
 from hisa.cli.out import examples, say, say_error
 from hisa.errors import UsageError
+from hisa.machine.stop_signals import on_stop_signals
 
 __all__ = ["serve"]
 
@@ -91,7 +91,6 @@ async def _serve(app: Any, bound: socket.socket) -> None:
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end, number)
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
-    await server.serve([bound])
+    with on_stop_signals(end):
+        await server.serve([bound])

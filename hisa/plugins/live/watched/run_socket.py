@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -44,7 +45,8 @@ class Request(Strict):
 
 def socket_path(run_id: str) -> Path:
     """Returns the path of a run's socket, which exists while the run does."""
-    name = f"hisa-{os.getuid()}/live/{run_id}.sock"
+    user = 0 if sys.platform == "win32" else os.getuid()
+    name = f"hisa-{user}/live/{run_id}.sock"
     path = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", name)
     return path if len(os.fsencode(path)) < 104 else Path("/tmp", name)  # no kernel takes more
 
@@ -63,6 +65,8 @@ async def serving(
     Raises:
         OSError: the socket cannot be made, or its folder is open to others.
     """
+    if sys.platform == "win32":
+        raise OSError("there are no Unix sockets on this system")
     _clear(path)
     tasks = set[asyncio.Task[Any]]()
 
@@ -132,6 +136,7 @@ def _clear(path: Path) -> None:
 
     Newer sockets are not tried: each try would be a connection to a running run.
     """
+    assert sys.platform != "win32", "which has no Unix sockets"
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
