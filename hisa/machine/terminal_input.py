@@ -19,20 +19,19 @@ def drop_typed() -> None:
         console: Any = importlib.import_module("msvcrt")
         while console.kbhit():
             console.getwch()
-        return
-    import termios
+    else:
+        import termios
 
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def wait_for_line(seconds: float) -> bool:
     """Returns whether something to read is there within some seconds."""
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        console: Any = importlib.import_module("msvcrt")
+        end = time.monotonic() + seconds
+        while not console.kbhit() and time.monotonic() < end:
+            time.sleep(_POLL_SECONDS)
+        return bool(console.kbhit())
+    else:
         return bool(select.select([sys.stdin], [], [], seconds)[0])
-    console: Any = importlib.import_module("msvcrt")
-    end = time.monotonic() + seconds
-    while not console.kbhit():
-        if time.monotonic() > end:
-            return False
-        time.sleep(_POLL_SECONDS)
-    return True

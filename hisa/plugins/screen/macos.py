@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar
 
 from hisa.plugins.screen.system import Pause, PressKeys, System
@@ -75,12 +76,10 @@ class MacSystem(System):
     def __init__(
         self, gui: Any, quartz: Any = None, appkit: Any = None, services: Any = None
     ) -> None:
-        if quartz is None:
-            import AppKit as appkit
-            import ApplicationServices as services
-            import Quartz as quartz
         super().__init__(gui)
-        self._quartz, self._appkit, self._services = quartz, appkit, services
+        self._quartz = quartz or import_module("Quartz")
+        self._appkit = appkit or import_module("AppKit")
+        self._services = services or import_module("ApplicationServices")
 
     def can_type(self, text: str) -> bool:
         """Never: PyAutoGUI presses the keys of a US keyboard whatever the layout."""
@@ -223,9 +222,8 @@ def list_permissions(quartz: Any = None, services: Any = None) -> list[tuple[str
         quartz: the module ``Quartz``; None: imported.
         services: the module ``ApplicationServices``; None: imported.
     """
-    if quartz is None:
-        import ApplicationServices as services
-        import Quartz as quartz
+    quartz = quartz or import_module("Quartz")
+    services = services or import_module("ApplicationServices")
     titled = any(
         row.get("kCGWindowName") and row["kCGWindowOwnerPID"] != os.getpid()
         for row in _list_windows(quartz)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from hisa.errors import ActionRefused
@@ -72,11 +73,9 @@ class WindowsSystem(System):
     def __init__(
         self, gui: Any, user32: Any = None, automation: Any = None, clipboard: Any = None
     ) -> None:
-        if user32 is None:
-            user32 = vars(ctypes)["windll"].user32
-            import pyperclip as clipboard
         super().__init__(gui)
-        self._user32, self._clipboard = user32, clipboard
+        self._user32 = user32 or vars(ctypes)["windll"].user32
+        self._clipboard = clipboard or import_module("pyperclip")
         self._automation = automation
 
     def can_type(self, text: str) -> bool:
@@ -126,10 +125,7 @@ class WindowsSystem(System):
 
     def read(self, *, elements: bool) -> Reading:
         """Returns the windows, the lowest first, and their elements, those in front first."""
-        if self._automation is None:
-            import uiautomation
-
-            self._automation = uiautomation
+        self._automation = self._automation or import_module("uiautomation")
         front = self._user32.GetForegroundWindow()
         tops = [top for top in self._automation.GetRootControl().GetChildren() if _shows(top)]
         windows = tuple(

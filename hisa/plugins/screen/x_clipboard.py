@@ -81,7 +81,7 @@ class XClipboard:
     def owns(self, selection: int) -> bool:
         """Whether the selection is this one's own."""
         owner = self._display.get_selection_owner(selection)
-        return owner != X.NONE and owner.id == self._window.id
+        return bool(owner != X.NONE and owner.id == self._window.id)
 
     def save(self, selection: int) -> Offer:
         """Returns all that a selection can be had as; empty if nobody owns it.

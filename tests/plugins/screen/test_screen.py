@@ -21,7 +21,7 @@ from hisa.actions import Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.machine.patience import patience
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
-from hisa.screen.geometry import Point
+from hisa.screen.geometry import Point, Size
 from tests.environments.conformance import CommandConformance, Conformance
 from tests.plugins.screen.bare_display import bare_display
 
@@ -181,3 +181,64 @@ async def test_black_screen_is_not_planned_on() -> None:
     with bare_display() as name, pytest.raises(EnvironmentFailed, match="all black"):
         async with ScreenEnvironment(display=name):
             pass
+
+
+DOUBLED = """
+import sys
+import mss
+from PIL import Image
+from hisa.plugins.screen.driver import main
+
+grab = mss.MSS.grab
+
+def doubled(self, area):
+    shot = grab(self, area)
+    size = (shot.size.width * 2, shot.size.height * 2)
+    picture = Image.frombytes("RGBA", tuple(shot.size), bytes(shot.raw)).resize(size, Image.Resampling.NEAREST)
+    return type(shot)(bytearray(picture.tobytes()), dict(area), size=mss.models.Size(*size))
+
+mss.MSS.grab = doubled
+sys.exit(main())
+"""
+"""A driver whose pictures have two pixels for each point, as on a Retina monitor."""
+
+
+async def test_points_of_a_doubled_picture_are_measured(display: str) -> None:
+    line = (sys.executable, "-c", DOUBLED)
+    async with ScreenEnvironment(display=display, end_run=lambda: None, driver=line) as screen:
+        look = await screen.observe()
+        assert (look.screen, look.image) == (Size(2560, 1440), Size(1280, 720))
+        await screen.act([Move(Point(900, 501, "screen"))])
+        assert pointer_of(display) == (450, 250)
+        assert (await screen.observe()).cursor == Point(900, 500, "screen")
+
+
+def pointer_of(display: str) -> tuple[int, int]:
+    """Where the pointer is, by another client."""
+    line = ["xdotool", "getmouselocation", "--shell"]
+    printed = subprocess.run(
+        line, env={**os.environ, "DISPLAY": display}, check=True, capture_output=True, text=True
+    ).stdout
+    values = dict(part.split("=") for part in printed.split())
+    return int(values["X"]), int(values["Y"])
+
+
+async def test_second_monitor_has_pictures_and_points_of_its_own(display: str) -> None:
+    for name, left in (("LEFT", 0), ("RIGHT", 640)):
+        place = f"640/160x720/190+{left}+0"
+        line = ["xrandr", "-display", display, "--setmonitor", name, place, "none"]
+        subprocess.run(line, check=True)  # noqa: ASYNC221
+    async with ScreenEnvironment(2, display=display, end_run=lambda: None) as screen:
+        assert screen.name == "screen:2"
+        assert (await screen.observe()).screen == Size(640, 720)
+        await screen.act([Move(Point(100, 30, "screen"))])
+        assert pointer_of(display) == (740, 30)
+        assert (await screen.observe()).cursor == Point(100, 30, "screen")
+        with pytest.raises(ActionRefused, match="outside the screen of 640x720"):
+            await screen.act([Move(Point(641, 30, "screen"))])
+    with pytest.raises(EnvironmentFailed, match="no monitor 7; there are 1: 640x720, 2: 640x720"):
+        async with ScreenEnvironment(7, display=display, end_run=lambda: None):
+            pass
+    for name in ("LEFT", "RIGHT"):
+        line = ["xrandr", "-display", display, "--delmonitor", name]
+        subprocess.run(line, check=True)  # noqa: ASYNC221
