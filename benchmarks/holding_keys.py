@@ -1,6 +1,6 @@
-"""Holds keys and a button on a display until it is killed: ``python -m benchmarks.holding_keys :N``.
+"""Holds keys and a button on a display until it is killed.
 
-Prints a line once the keys are down.
+``python -m benchmarks.holding_keys :N`` prints a line once the keys are down.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ from gi.repository import Gtk
 def save(buffer):
     text = buffer.get_text(buffer.get_start_iter(), buffer.get_end_iter(), True)
     open(sys.argv[1], "w").write(text)
-window = Gtk.Window(title="Text")
+window = Gtk.Window(title=sys.argv[2])
 window.set_default_size(800, 500)
 view = Gtk.TextView()
 view.get_buffer().connect("changed", save)
@@ -93,12 +93,12 @@ class TextWindow:
 
 
 @contextmanager
-def text_window(display: str, file: Path) -> Iterator[TextWindow]:
+def text_window(display: str, file: Path, title: str = "Text") -> Iterator[TextWindow]:
     """A window on a display that has the focus."""
-    words = ["/usr/bin/python3", "-c", _SOURCE, str(file)]
+    words = ["/usr/bin/python3", "-c", _SOURCE, str(file), title]
     variables = {"DISPLAY": display, "NO_AT_BRIDGE": "1", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
     process = subprocess.Popen(words, env=variables, stderr=sys.stderr.fileno())
-    search = ["xdotool", "search", "--sync", "--onlyvisible", "--name", "^Text$"]
+    search = ["xdotool", "search", "--sync", "--onlyvisible", "--name", f"^{title}$"]
     subprocess.run(
         [*search, "windowactivate", "--sync", "windowfocus", "--sync"],
         env=variables,

@@ -27,11 +27,12 @@ def drop_typed() -> None:
 
 def wait_for_line(seconds: float) -> bool:
     """Returns whether something to read is there within some seconds."""
+    ready = False
     if sys.platform == "win32":
         console: Any = importlib.import_module("msvcrt")
         end = time.monotonic() + seconds
-        while not console.kbhit() and time.monotonic() < end:
+        while not (ready := console.kbhit()) and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
-        return bool(console.kbhit())
     else:
-        return bool(select.select([sys.stdin], [], [], seconds)[0])
+        ready = bool(select.select([sys.stdin], [], [], seconds)[0])
+    return ready

@@ -1,4 +1,4 @@
-"""Desktops of the machine that HiSA runs on: private ones, thrown away, or an existing display."""
+"""Private desktops of the machine that HiSA runs on, thrown away after a run."""
 
 from hisa.machine.plugins import Command
 

@@ -5,7 +5,7 @@ them when its input ends, as it does if HiSA is killed. PyAutoGUI connects to th
 is imported, and decides for its whole process how Windows scales; here that touches nobody else.
 
 Requests come on standard input, replies leave on standard output (`messages.py`): "look", "act",
-"release", "read", "nudge".
+"release", "read", "restore", "nudge".
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ __all__ = ["Driver", "StopWatch", "Stopped", "main"]
 
 _TICK_SECONDS = 0.03
 """Between two looks at the stop keys: a person holds two keys together for a tenth of a second."""
+_ACTIVATE_SECONDS = 1.0
+"""A window manager brings a window to the front in milliseconds."""
 _CORNER = 2
 """Points from a corner of the screen within which the pointer counts as pushed into it."""
 
@@ -95,9 +97,10 @@ class Driver:
     Args:
         monitor: the number of the monitor, from 1; 0: the primary one.
         replies: where replies are written.
+        at_terminal: whether the window in front is the terminal that the run was started from.
     """
 
-    def __init__(self, monitor: int, replies: BinaryIO) -> None:
+    def __init__(self, monitor: int, replies: BinaryIO, *, at_terminal: bool) -> None:
         from hisa.plugins.screen.capture import Camera
         from hisa.plugins.screen.hands import Hands
         from hisa.plugins.screen.system import open_system
@@ -108,11 +111,31 @@ class Driver:
         self._system = open_system(gui)
         self._watch = StopWatch(gui, self._system)
         self._camera = Camera(gui, monitor)
-        self._hands = Hands(gui, self._system, self._check)
+        self._hands = Hands(gui, self._system, self._check, self._require_window)
+        self._terminal = self._system.front() if at_terminal else 0
+        self._window = 0
+        """The window that was in front last, except that terminal."""
         self._reported = False
 
     def _check(self) -> None:
         self._watch.check(self._hands.sent)
+
+    def _require_window(self) -> None:
+        """Refuse keys that the terminal of the run would take."""
+        if self._terminal and self._system.front() == self._terminal:
+            raise ActionRefused(
+                "the terminal of this run is in front and would take the keys: click into the "
+                "window that they are for"
+            )
+
+    def _restore(self) -> None:
+        """Bring back the window that was in front before a person answered at the terminal."""
+        if not self._window or not self._terminal or self._system.front() != self._terminal:
+            return
+        self._system.activate(self._window)
+        end = time.monotonic() + _ACTIVATE_SECONDS
+        while self._system.front() != self._window and time.monotonic() < end:
+            self._hands.pause(_TICK_SECONDS)
 
     def halt(self, number: float) -> None:
         """End a request and those before it; called from the thread that reads requests."""
@@ -162,8 +185,10 @@ class Driver:
 
     def _look(self) -> tuple[Any, tuple[float, float], float, str]:
         """Returns a picture, the pointer's place on it, the time, and why mss did not take it."""
-        at = time.monotonic()
+        at, front = time.monotonic(), self._system.front()
         shot = self._camera.take()
+        if front != self._terminal:
+            self._window = front
         self._hands.mapping = shot.mapping
         return shot, shot.mapping.to_pixels(*self._gui.position()), at, self._camera.fallback
 
@@ -221,7 +246,7 @@ def main() -> int:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no reply
     try:
-        driver = Driver(int(sys.argv[1]), replies)
+        driver = Driver(int(sys.argv[1]), replies, at_terminal="terminal" in sys.argv)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - Xlib's errors have no common class
         pickle.dump(Reply(0, "failed", f"{type(error).__name__}: {error}"), replies)
         replies.flush()

@@ -46,12 +46,20 @@ class Hands:
         gui: the module ``pyautogui``.
         system: what it does not know.
         tick: called several times a second; raises to end what is being done.
+        before_keys: called before keys; raises if the window in front must not get them.
     """
 
-    def __init__(self, gui: Any, system: System, tick: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        gui: Any,
+        system: System,
+        tick: Callable[[], None],
+        before_keys: Callable[[], None] = lambda: None,
+    ) -> None:
         gui.FAILSAFE = False  # an agent may click in a corner; `StopWatch` knows who moved there
         gui.PAUSE = 0
         self._gui, self._system, self._tick = gui, system, tick
+        self._before_keys = before_keys
         self._keys: dict[str, None] = {}
         self._buttons: dict[str, None] = {}
         self.mapping: PictureMapping | None = None
@@ -78,6 +86,8 @@ class Hands:
                 self._gui.keyUp(name, _pause=False)
         for action in actions:
             self._tick()
+            if isinstance(action, Write | Press | Hotkey | KeyDown):
+                self._before_keys()
             self._do(action)
 
     def _do(self, action: Action) -> None:

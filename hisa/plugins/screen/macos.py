@@ -138,11 +138,22 @@ class MacSystem(System):
             if saved:
                 board.writeObjects_(saved)
 
+    def front(self) -> int:
+        """Returns the process in front, to which its windows belong."""
+        workspace = self._appkit.NSWorkspace.sharedWorkspace()
+        return int(workspace.frontmostApplication().processIdentifier())
+
+    def activate(self, window: int) -> None:
+        """Bring a program to the front."""
+        running = self._appkit.NSRunningApplication
+        program = running.runningApplicationWithProcessIdentifier_(window)
+        if program is not None:
+            program.activateWithOptions_(0)
+
     def read(self, *, elements: bool) -> Reading:
         """Returns the windows, the lowest first, and their elements, those in front first."""
         rows = _list_windows(self._quartz)
-        workspace = self._appkit.NSWorkspace.sharedWorkspace()
-        front = workspace.frontmostApplication().processIdentifier()
+        front = self.front()
         first = next((row for row in rows if row["kCGWindowOwnerPID"] == front), None)
         windows = tuple(_window(row, active=row is first) for row in reversed(rows))
         if not elements:

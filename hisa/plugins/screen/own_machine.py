@@ -8,37 +8,24 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from hisa.config import EnvironmentSettings
+from hisa.environments.transport import Transport
 from hisa.errors import EnvironmentFailed
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.trees import DriverReader, GuestReader, TreeReader
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
 
-__all__ = ["Commands", "Machine", "OwnCommands", "open_machine"]
+__all__ = ["Machine", "OwnCommands", "open_machine"]
 
-_ALLOW = "--allow-commands, which runs them as you; or name the task so that it needs none"
-
-
-class Commands(Protocol):
-    """Runs commands, and reads and writes files; see `hisa.protocols.Environment`."""
-
-    async def execute(
-        self, command: str | Sequence[str], *, timeout: float, limit: int
-    ) -> CommandResult:
-        """Run a command."""
-
-    async def read_file(self, path: str, /, *, limit: int) -> bytes:
-        """Read a file."""
-
-    async def write_file(self, path: str, data: bytes, /) -> None:
-        """Write a file."""
+_ALLOW = "--allow-commands, which runs them as you"
 
 
 @dataclass
@@ -46,11 +33,11 @@ class Machine:
     """The parts of this machine that were opened."""
 
     reader: TreeReader | None = None
-    commands: Commands | None = None
+    commands: Transport | OwnCommands | None = None
     guest: Any = None
     """The guest that cages commands and reads the tree on Linux."""
 
-    def require_commands(self, name: str) -> Commands:
+    def require_commands(self, name: str) -> Transport | OwnCommands:
         """Returns what runs commands.
 
         Raises:
@@ -80,7 +67,7 @@ async def open_machine(
         settings: limits of commands, and whether they may run as the person.
         note: called with what a reader of the run should know.
     """
-    if sys.platform == "linux":
+    if sys.platform.startswith("linux"):
         return await _open_guest(display or os.environ["DISPLAY"], settings, note)
     reads = bool(find_spec("uiautomation") or find_spec("ApplicationServices"))
     machine = Machine(DriverReader(driver, reads_elements=reads))
@@ -127,31 +114,14 @@ class OwnCommands:
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
         """Returns the bytes of a regular file."""
-        place = Path(path).expanduser()
-        if not place.exists():
-            raise FileNotFoundError(path)
-        if not place.is_file():
-            raise FileRefused(f"{path}: not a regular file")
-        if place.stat().st_size > limit:
-            raise FileRefused(f"{path}: {place.stat().st_size} bytes; at most {limit} are read")
-        try:
-            return await asyncio.to_thread(place.read_bytes)
-        except OSError as error:
-            raise FileRefused(f"{path}: {error.strerror}") from error
+        return await asyncio.to_thread(_read_file, Path(path), limit)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Writes a file, and makes its folders."""
-        place = Path(path).expanduser()
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            await asyncio.to_thread(place.write_bytes, data)
-        except OSError as error:
-            raise EnvironmentFailed(f"screen: {path}: {error.strerror}") from error
+        await asyncio.to_thread(_write_file, Path(path), data)
 
 
 def _run(words: Sequence[str], timeout: float, limit: int) -> CommandResult:
-    import tempfile
-
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:  # files, not pipes: a program in the background holds a pipe open
             process = subprocess.Popen(
@@ -169,7 +139,7 @@ def _run(words: Sequence[str], timeout: float, limit: int) -> CommandResult:
         except subprocess.TimeoutExpired:
             _end(process)
             code, late = 124, True
-        return CommandResult(code, _read(output, limit), _read(errors, limit), timed_out=late)
+        return CommandResult(code, _head(output, limit), _head(errors, limit), timed_out=late)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -182,6 +152,29 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _read(file: IO[bytes], limit: int) -> str:
+def _head(file: IO[bytes], limit: int) -> str:
     file.seek(0)
     return file.read(limit).decode("utf-8", "replace")
+
+
+def _read_file(path: Path, limit: int) -> bytes:
+    path = path.expanduser()
+    if not path.exists():
+        raise FileNotFoundError(str(path))
+    if not path.is_file():
+        raise FileRefused(f"{path}: not a regular file")
+    if (size := path.stat().st_size) > limit:
+        raise FileRefused(f"{path}: {size} bytes; at most {limit} are read")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileRefused(f"{path}: {error.strerror}") from error
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    path = path.expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise EnvironmentFailed(f"screen: {path}: {error.strerror}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sys
 import time
@@ -82,7 +83,8 @@ class ScreenEnvironment:
         self._settings = settings or EnvironmentSettings()
         self.file_limit = self._settings.limits.file_mb << 20 if settings else FILE_LIMIT
         self.note, self._end_run = note, end_run
-        line = (*driver, str(monitor))
+        here = sys.stdin is not None and sys.stdin.isatty() and "SSH_CONNECTION" not in os.environ
+        line = (*driver, str(monitor), *(["terminal"] if here else []))
         self.driver = HelperProcess(line, display=display, on_stop=self._stop)
         self._machine: Machine | None = None
         self._held: tuple[str, ...] = ()
@@ -226,6 +228,7 @@ class ScreenEnvironment:
         """Does the actions, in order, at most once."""
         if actions:
             announce(to_source(actions))
+            await self.driver.ask("restore")
             await self._do(actions)
 
     async def _do(self, actions: Sequence[Action]) -> float:
@@ -240,6 +243,7 @@ class ScreenEnvironment:
     ) -> None:
         """Does the actions if a picture taken right before them shows what it should."""
         announce(to_source(actions))
+        await self.driver.ask("restore")
         arriving, rest = arrival(actions)
         if arriving:
             await self._do(arriving)

@@ -67,14 +67,22 @@ class System(ABC):
             self._gui.mouseDown(*at, button=button, _pause=False)
             self._gui.mouseUp(*at, button=button, _pause=False)
 
+    def front(self) -> int:
+        """Returns the number of the window that takes keys; 0 if it is not known."""
+        return 0
+
+    @abstractmethod
+    def activate(self, window: int) -> None:
+        """Bring a window to the front, if it is still there and the system lets it."""
+
     def read(self, *, elements: bool) -> Reading:
         """Returns the windows, and the elements on request."""
         return Reading(windows_known=False)
 
-    def serve(self) -> None:
+    def serve(self) -> None:  # noqa: B027 - most systems keep the clipboard themselves
         """Do what is due between two requests; returns at once."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - as above
         """Leave the clipboard to what outlives this process."""
 
 

@@ -123,6 +123,14 @@ class WindowsSystem(System):
         finally:
             self._clipboard.copy(saved)
 
+    def front(self) -> int:
+        """Returns the foreground window."""
+        return int(self._user32.GetForegroundWindow() or 0)
+
+    def activate(self, window: int) -> None:
+        """Ask for the foreground, which Windows may refuse."""
+        self._user32.SetForegroundWindow(window)
+
     def read(self, *, elements: bool) -> Reading:
         """Returns the windows, the lowest first, and their elements, those in front first."""
         self._automation = self._automation or import_module("uiautomation")

@@ -11,6 +11,7 @@ from typing import Any
 
 from Xlib import XK, X, Xatom
 from Xlib.display import Display
+from Xlib.protocol.event import ClientMessage
 
 from hisa.errors import ActionRefused
 from hisa.plugins.screen.system import Pause, PressKeys, System
@@ -122,11 +123,27 @@ class X11System(System):
         """Whether the process of the window in front holds the master of a pseudo terminal."""
         return any("/ptmx" in link for link in _list_files(self._front_pid()))
 
+    def front(self) -> int:
+        """Returns the window that the window manager calls active."""
+        had = self._root.get_full_property(self._atom("_NET_ACTIVE_WINDOW"), Xatom.WINDOW)
+        return int(had.value[0]) if had is not None and len(had.value) else 0
+
+    def activate(self, window: int) -> None:
+        """Ask the window manager, as a task bar does."""
+        message = ClientMessage(
+            window=self._display.create_resource_object("window", window),
+            client_type=self._atom("_NET_ACTIVE_WINDOW"),
+            data=(32, [2, X.CurrentTime, 0, 0, 0]),
+        )
+        mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
+        self._root.send_event(message, event_mask=mask)
+        self._display.sync()
+
     def _front_pid(self) -> int:
-        front = self._root.get_full_property(self._atom("_NET_ACTIVE_WINDOW"), Xatom.WINDOW)
-        if front is None or not len(front.value) or not front.value[0]:
+        front = self.front()
+        if not front:
             return 0
-        window = self._display.create_resource_object("window", front.value[0])
+        window = self._display.create_resource_object("window", front)
         had = window.get_full_property(self._atom("_NET_WM_PID"), X.AnyPropertyType)
         return int(had.value[0]) if had is not None and len(had.value) else 0
 

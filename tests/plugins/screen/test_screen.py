@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from benchmarks.typed_texts import LANGUAGES, TextWindow, text_window
 from hisa.actions import Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.screen.screen_environment import ScreenEnvironment
+from hisa.plugins.screen.helper_process import HelperProcess
+from hisa.plugins.screen.screen_environment import DRIVER, ScreenEnvironment
 from hisa.screen.geometry import Point, Size
 from tests.environments.conformance import CommandConformance, Conformance
 from tests.plugins.screen.bare_display import bare_display
@@ -194,7 +196,8 @@ grab = mss.MSS.grab
 def doubled(self, area):
     shot = grab(self, area)
     size = (shot.size.width * 2, shot.size.height * 2)
-    picture = Image.frombytes("RGBA", tuple(shot.size), bytes(shot.raw)).resize(size, Image.Resampling.NEAREST)
+    picture = Image.frombytes("RGBA", tuple(shot.size), bytes(shot.raw))
+    picture = picture.resize(size, Image.Resampling.NEAREST)
     return type(shot)(bytearray(picture.tobytes()), dict(area), size=mss.models.Size(*size))
 
 mss.MSS.grab = doubled
@@ -242,3 +245,29 @@ async def test_second_monitor_has_pictures_and_points_of_its_own(display: str) -
     for name in ("LEFT", "RIGHT"):
         line = ["xrandr", "-display", display, "--delmonitor", name]
         subprocess.run(line, check=True)  # noqa: ASYNC221
+
+
+@pytest.mark.parametrize("windows", [1, 2])
+async def test_keys_never_go_to_the_terminal_of_the_run(
+    display: str, tmp_path: Path, windows: int
+) -> None:
+    """A person who answers a question there has it in front again when the act begins."""
+    line = (*DRIVER, "0", "terminal")
+    with text_window(display, tmp_path / "terminal", title="Terminal") as terminal:
+        driver = HelperProcess(line, display=display)
+        driver.start()
+        await driver.ask("look")
+        with ExitStack() as stack:
+            if windows == 2:
+                window = stack.enter_context(text_window(display, tmp_path / "text"))
+                await driver.ask("look")
+                words = ["xdotool", "search", "--name", "^Terminal$", "windowactivate", "--sync"]
+                subprocess.run(words, env={**os.environ, "DISPLAY": display}, check=True)  # noqa: ASYNC221
+                await driver.ask("restore")
+                await driver.ask("act", (Write("for the window"),))
+                assert await asyncio.to_thread(window.await_text, "for the window")
+            else:
+                with pytest.raises(ActionRefused, match="the terminal of this run is in front"):
+                    await driver.ask("act", (Write("rm -rf"),))
+        await asyncio.to_thread(driver.stop)
+        assert terminal.read() == ""

@@ -5,18 +5,24 @@ Nothing here has run on those systems: the fakes answer as the packages' sources
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hisa.actions import Click, Drag, Hotkey, Press, Scroll, Write
-from hisa.errors import ActionRefused
+from hisa.config import EnvironmentSettings
+from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
 from hisa.plugins.screen.hands import Hands
+from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos import MacSystem, list_permissions
+from hisa.plugins.screen.own_machine import OwnCommands, open_machine
 from hisa.plugins.screen.trees import Reading, on_picture, walk
 from hisa.plugins.screen.windows import WindowsSystem
+from hisa.protocols import FileRefused
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element
 
@@ -164,9 +170,14 @@ class Control:
         self.BoundingRectangle = SimpleNamespace(left=left, top=top, right=right, bottom=bottom)
         self._children, self._patterns = children, more.pop("patterns", {})
         for key, value in {
-            "IsOffscreen": False, "IsEnabled": True, "HasKeyboardFocus": False,
-            "IsKeyboardFocusable": False, "IsPassword": False, "NativeWindowHandle": 0,
-            "ProcessId": 7, **more,
+            "IsOffscreen": False,
+            "IsEnabled": True,
+            "HasKeyboardFocus": False,
+            "IsKeyboardFocusable": False,
+            "IsPassword": False,
+            "NativeWindowHandle": 0,
+            "ProcessId": 7,
+            **more,
         }.items():
             setattr(self, key, value)
 
@@ -490,3 +501,35 @@ def test_a_tree_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("rgb", "blank"), [(bytes(90_000), True), (bytes(89_999) + b"x", False)])
 def test_black_picture_is_recognised(rgb: bytes, blank: bool) -> None:
     assert is_blank(rgb) == blank
+
+
+async def test_commands_as_the_person_have_limits(tmp_path: Path) -> None:
+    commands = OwnCommands()
+    ran = await commands.execute("echo out; echo err >&2; exit 3", timeout=20.0, limit=2)
+    assert (ran.exit_code, ran.output, ran.error, ran.timed_out) == (3, "ou", "er", False)
+    late = await commands.execute("sleep 60", timeout=0.2, limit=9)
+    assert (late.exit_code, late.timed_out) == (124, True)
+    assert (await commands.execute(["no-such-command"], timeout=5.0, limit=9)).exit_code == 127
+    path = tmp_path / "deep" / "file"
+    await commands.write_file(str(path), b"0123456789")
+    assert await commands.read_file(str(path), limit=10) == b"0123456789"
+    with pytest.raises(FileRefused, match="10 bytes; at most 9"):
+        await commands.read_file(str(path), limit=9)
+    with pytest.raises(FileNotFoundError):
+        await commands.read_file(str(tmp_path / "nothing"), limit=9)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_commands_run_as_the_person_only_if_allowed(
+    monkeypatch: pytest.MonkeyPatch, allowed: bool
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    notes: list[str] = []
+    settings = EnvironmentSettings(allow_commands=allowed)
+    machine = await open_machine(HelperProcess(()), "", settings, notes.append)
+    assert (machine.commands is not None) == allowed
+    assert ("run as you" in notes[0]) == allowed
+    if not allowed:
+        with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
+            machine.require_commands("screen")
+        assert "--allow-commands" in caught.value.fix

@@ -171,7 +171,7 @@ def _list_ways() -> str:
     ways = [] if shutil.which("bwrap") else [install_command("system")]
     ways += [] if os.geteuid() == 0 else ["run as root"]
     ways.append(f"in a container, allow namespaces: {_CONTAINER}")
-    return f"{'; or '.join(ways)}; or use --env display=:N"
+    return f"{'; or '.join(ways)}; or use --env screen"
 
 
 def _value(path: Path) -> str:
