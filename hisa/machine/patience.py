@@ -79,11 +79,12 @@ def _processor() -> float:
 
 def _competition() -> float:
     """Returns the runnable tasks per processor, now or in the last minute, the larger one."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    processors = (len(affinity(0)) if affinity else os.cpu_count()) or 1
     try:
-        processors = len(os.sched_getaffinity(0)) or 1
         with open("/proc/loadavg", encoding="ascii") as file:
             minute, _, _, tasks, _ = file.read().split()
-    except (AttributeError, OSError, ValueError):  # Linux alone tells
+    except (OSError, ValueError):  # Linux alone has it
         return 1.0
     waiting = max(float(minute), float(tasks.partition("/")[0]))
     return max(1.0, waiting / processors)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -48,7 +49,7 @@ def replace_file(
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY
     try:
         with open(os.open(draft, flags, mode), "wb") as file:
-            if os.name == "posix":
+            if sys.platform != "win32":
                 os.fchmod(file.fileno(), mode)
             for part in (content,) if isinstance(content, bytes) else content:
                 file.write(part)

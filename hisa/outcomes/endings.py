@@ -30,6 +30,7 @@ __all__ = [
     "RunStatus",
     "ScoreState",
     "Scoring",
+    "boot_seconds",
     "ending_of",
     "is_success",
     "says_nothing",
@@ -136,6 +137,12 @@ class Result:
         return is_success(self.status, self.score_state, self.score)
 
 
+def boot_seconds() -> float:
+    """Returns seconds since the start that go on in a suspend, where the system counts them."""
+    clock, read = getattr(time, "CLOCK_BOOTTIME", None), getattr(time, "clock_gettime", None)
+    return time.monotonic() if clock is None or read is None else float(read(clock))
+
+
 @dataclass(frozen=True, slots=True)
 class ActingTime:
     """The time in which the agent acted, in seconds since the host booted (CLOCK_BOOTTIME)."""
@@ -146,11 +153,11 @@ class ActingTime:
     @classmethod
     def from_now(cls) -> Self:
         """Returns the time from this moment on."""
-        return cls(time.clock_gettime(time.CLOCK_BOOTTIME))
+        return cls(boot_seconds())
 
     def until_now(self) -> Self:
         """Returns the time until this moment."""
-        return replace(self, last=time.clock_gettime(time.CLOCK_BOOTTIME))
+        return replace(self, last=boot_seconds())
 
     def covers(self, moment: float) -> bool:
         """Whether a moment lies in this time."""

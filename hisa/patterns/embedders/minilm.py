@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import sys
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -96,7 +97,8 @@ class MappedWeights:
 
     def release(self) -> None:
         """Give the memory of the file back to the system, which keeps it in its file cache."""
-        self._map.madvise(mmap.MADV_DONTNEED)
+        if sys.platform != "win32":
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 class MiniLM:

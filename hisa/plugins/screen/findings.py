@@ -13,6 +13,8 @@ from hisa.protocols import Environment
 __all__ = ["list_findings", "probe_screen", "require_screen"]
 
 _NO_X = "there is no X display: DISPLAY is not set"
+_TRY = "works; hisa doctor --env screen tries it"
+_WORKS = {"win32": "works, but not on windows of administrators' programs and questions of UAC"}
 _WAYLAND = "a Wayland session without XWayland shows no program its screen"
 
 
@@ -22,28 +24,24 @@ def list_findings() -> list[Probe]:
     if lacking:
         detail = f"needs {', '.join(lacking)}"
         return [Probe("own screen", False, detail, install_command("screen"), needed=False)]
-    return [Probe("own screen", not why, why or _ready(), fix, needed=False) for why, fix in _why()]
-
-
-def _ready() -> str:
-    if sys.platform == "win32":
-        return "works except on windows of administrators' programs and the questions of UAC"
-    return "works; hisa doctor --env screen tries it"
+    return [
+        Probe("own screen", not why, why or _WORKS.get(sys.platform, _TRY), fix, needed=False)
+        for why, fix in _why()
+    ]
 
 
 def _why() -> list[tuple[str, str]]:
     """Returns what is missing and how to get it; one empty pair if nothing is."""
+    missing: list[tuple[str, str]] = []
     if sys.platform == "darwin":
         from hisa.plugins.screen.macos import list_permissions
 
-        rights = [
-            (f"no right for {name}", way) for name, good, way in list_permissions() if not good
-        ]
-        return rights or [("", "")]
-    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        rights = [(name, way) for name, given, way in list_permissions() if not given]
+        missing = [(f"no right for {name}", way) for name, way in rights]
+    elif sys.platform != "win32" and not os.environ.get("DISPLAY"):
         wayland = os.environ.get("WAYLAND_DISPLAY")
-        return [(_WAYLAND if wayland else _NO_X, "an X session, or --env desktop")]
-    return [("", "")]
+        missing = [(_WAYLAND if wayland else _NO_X, "an X session, or --env desktop")]
+    return missing or [("", "")]
 
 
 def require_screen(display: str) -> None:

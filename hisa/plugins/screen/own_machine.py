@@ -67,8 +67,16 @@ async def open_machine(
         settings: limits of commands, and whether they may run as the person.
         note: called with what a reader of the run should know.
     """
-    if sys.platform.startswith("linux"):
-        return await _open_guest(display or os.environ["DISPLAY"], settings, note)
+    if sys.platform in ("win32", "darwin"):
+        machine = _open_uncaged(driver, settings, note)
+    else:
+        machine = await _open_guest(display or os.environ["DISPLAY"], settings, note)
+    return machine
+
+
+def _open_uncaged(
+    driver: HelperProcess, settings: EnvironmentSettings, note: Callable[[str], None]
+) -> Machine:
     reads = bool(find_spec("uiautomation") or find_spec("ApplicationServices"))
     machine = Machine(DriverReader(driver, reads_elements=reads))
     if settings.allow_commands and shutil.which("bash"):

@@ -89,13 +89,9 @@ class System(ABC):
 def open_system(gui: Any) -> System:
     """Returns this operating system."""
     if sys.platform == "win32":
-        from hisa.plugins.screen.windows import WindowsSystem
-
-        return WindowsSystem(gui)
-    if sys.platform == "darwin":
-        from hisa.plugins.screen.macos import MacSystem
-
-        return MacSystem(gui)
-    from hisa.plugins.screen.x11 import X11System
-
-    return X11System(gui)
+        from hisa.plugins.screen.windows import WindowsSystem as Here
+    elif sys.platform == "darwin":
+        from hisa.plugins.screen.macos import MacSystem as Here
+    else:
+        from hisa.plugins.screen.x11 import X11System as Here
+    return Here(gui)

@@ -70,7 +70,8 @@ async def on_display(
 ) -> AsyncIterator[Caged]:
     """The guest of a display with the limits of the settings."""
     limits = load(assignments=assignments, environ={}).environment.limits
-    guest = DisplayGuest(display, limits=limits, note=[].append if notes is None else notes.append)
+    kept = [] if notes is None else notes
+    guest = DisplayGuest(display, limits=limits, note=kept.append)
     try:
         yield Caged(guest, await guest.start())
     finally:

@@ -371,7 +371,7 @@ def test_macos_counts_clicks_drags_and_scrolls_to_the_left() -> None:
     hands.do([Drag(Point(400, 100, "screen"), start=Point(200, 100, "screen"))])
     assert gui.calls[0] == ("mouseDown", 100, 50, "left")
     assert gui.calls[-1] == ("mouseUp", 200, 50, "left")
-    assert hands.release() is None
+    hands.release()
 
 
 class Services:
@@ -503,6 +503,7 @@ def test_black_picture_is_recognised(rgb: bytes, blank: bool) -> None:
     assert is_blank(rgb) == blank
 
 
+@pytest.mark.process
 async def test_commands_as_the_person_have_limits(tmp_path: Path) -> None:
     commands = OwnCommands()
     ran = await commands.execute("echo out; echo err >&2; exit 3", timeout=20.0, limit=2)

@@ -29,7 +29,11 @@ class RunLine:
                 async with asyncio.timeout(seconds):
                     if self.streams is None:
                         path = str(socket_path(self._run_id))
-                        self.streams = await asyncio.open_unix_connection(path, limit=1 << 20)
+                        connect = getattr(asyncio, "open_unix_connection", None)
+                        if connect is None:
+                            raise OSError("there are no Unix sockets on this system")
+                        self.streams = await connect(path, limit=1 << 20)
+                    assert self.streams is not None, "it was opened above"
                     reader, writer = self.streams
                     writer.write(json.dumps(dict(request)).encode() + b"\n")
                     await writer.drain()

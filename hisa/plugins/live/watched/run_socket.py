@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import socket
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -45,10 +44,14 @@ class Request(Strict):
 
 def socket_path(run_id: str) -> Path:
     """Returns the path of a run's socket, which exists while the run does."""
-    user = 0 if sys.platform == "win32" else os.getuid()
-    name = f"hisa-{user}/live/{run_id}.sock"
+    name = f"hisa-{_user()}/live/{run_id}.sock"
     path = Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", name)
     return path if len(os.fsencode(path)) < 104 else Path("/tmp", name)  # no kernel takes more
+
+
+def _user() -> int:
+    """Returns the number of the user; 0 where users have none."""
+    return int(getattr(os, "getuid", int)())
 
 
 @asynccontextmanager
@@ -65,7 +68,8 @@ async def serving(
     Raises:
         OSError: the socket cannot be made, or its folder is open to others.
     """
-    if sys.platform == "win32":
+    listen = getattr(asyncio, "start_unix_server", None)
+    if listen is None:
         raise OSError("there are no Unix sockets on this system")
     _clear(path)
     tasks = set[asyncio.Task[Any]]()
@@ -97,7 +101,7 @@ async def serving(
             await writer.wait_closed()
         tasks.discard(own)
 
-    server = await asyncio.start_unix_server(serve, path, limit=_LIMIT)
+    server = await listen(serve, path, limit=_LIMIT)
     os.chmod(path, 0o600)  # its folder lets nobody else in before
     try:
         yield
@@ -136,18 +140,18 @@ def _clear(path: Path) -> None:
 
     Newer sockets are not tried: each try would be a connection to a running run.
     """
-    assert sys.platform != "win32", "which has no Unix sockets"
     for folder in (path.parent.parent, path.parent):
         folder.mkdir(mode=0o700, exist_ok=True)
         state = folder.lstat()
-        if state.st_uid != os.getuid() or state.st_mode & 0o077 or folder.is_symlink():
+        if state.st_uid != _user() or state.st_mode & 0o077 or folder.is_symlink():
             raise PermissionError(f"{folder} is open to others")
+    family = getattr(socket, "AF_UNIX", socket.AF_INET)
     path.unlink(missing_ok=True)  # left over by this run, if it was killed
     for other in path.parent.glob("*.sock"):
         with suppress(OSError):
             if time.time() - other.lstat().st_mtime < _OLD:
                 continue
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
+        with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
             probe.setblocking(False)
             if probe.connect_ex(os.fspath(other)) == errno.ECONNREFUSED:
                 other.unlink()
