@@ -42,7 +42,7 @@ class Looker:
 
     async def refresh(self, observation: Observation | None) -> Observation:
         """Returns the look, or a new one if it is old or a window has opened or closed since."""
-        old = boot_seconds() - self._looked_at > self.stale
+        old = _now() - self._looked_at > self.stale
         if observation is None or old or await self._other_windows(observation):
             return await self.see()
         return observation
@@ -52,7 +52,7 @@ class Looker:
 
         A change of the screen during planning must not be taken for an effect of the step.
         """
-        if boot_seconds() - self._looked_at <= self.stale:
+        if _now() - self._looked_at <= self.stale:
             return before
         now = await self.look(0.0, elements=False)
         return before if now.shows(before) else await self.look(0.0)
@@ -70,7 +70,7 @@ class Looker:
     async def see(self) -> Observation:
         """Take the look that the planner gets and points at."""
         observation = await self.look(self.settle)
-        self._looked_at = boot_seconds()
+        self._looked_at = _now()
         return observation
 
     async def look(self, settle: float, *, elements: bool = True) -> Observation:
@@ -98,3 +98,8 @@ class Looker:
         finally:
             seconds = time.monotonic() - started
             self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
+def _now() -> float:
+    """Returns seconds that no clock change affects, and that go on during a suspend."""
+    return boot_seconds()

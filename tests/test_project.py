@@ -25,7 +25,17 @@ from hisa.plugins.desktop.runtime.probe import why_refused
 from hisa.protocols import Environment
 
 ROOT = Path(__file__).parent.parent
-HEAVY = {"torch", "mss", "pyautogui", "vllm", "ray", "FlagEmbedding", "transformers", "openai", "qdrant_client"}
+HEAVY = {
+    "torch",
+    "mss",
+    "pyautogui",
+    "vllm",
+    "ray",
+    "FlagEmbedding",
+    "transformers",
+    "openai",
+    "qdrant_client",
+}
 INSIDE = ("hisa.plugins.desktop.guest.", "hisa.plugins.toolkits.guest.")
 """Programs that run inside a machine, with what is installed there."""
 MODULES = sorted(

@@ -26,7 +26,7 @@ import hisa
 
 ROOMS = ("cli", "models", "planner", "grounder", "patterns", "runs", "state", "tools", "wiring")
 PLUGINS = ("live", "screen", "guard", "eyes", "matching", "reading", "computer_use", "offline")
-OF_X = ("hisa.plugins.screen.x11", "hisa.plugins.screen.x_clipboard")
+OF_X = ("hisa.plugins.screen.x11_system", "hisa.plugins.screen.x_clipboard")
 names = ["hisa.agent", "hisa.loop"]
 for room in (*ROOMS, *(f"plugins.{name}" for name in PLUGINS)):
     package = importlib.import_module(f"hisa.{room}")

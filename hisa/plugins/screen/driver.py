@@ -21,6 +21,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from hisa.errors import ActionRefused
+from hisa.plugins.screen.base import System
 from hisa.plugins.screen.messages import Reply, Request
 
 __all__ = ["Driver", "StopWatch", "Stopped", "main"]
@@ -91,6 +92,17 @@ def open_gui() -> Any:
     return pyautogui
 
 
+def open_system(gui: Any) -> System:
+    """Returns this operating system."""
+    if sys.platform == "win32":
+        from hisa.plugins.screen.windows_system import WindowsSystem as Here
+    elif sys.platform == "darwin":
+        from hisa.plugins.screen.macos_system import MacSystem as Here
+    else:
+        from hisa.plugins.screen.x11_system import X11System as Here
+    return Here(gui)
+
+
 class Driver:
     """Answers requests, and watches for a stop between them.
 
@@ -103,7 +115,6 @@ class Driver:
     def __init__(self, monitor: int, replies: BinaryIO, *, at_terminal: bool) -> None:
         from hisa.plugins.screen.capture import Camera
         from hisa.plugins.screen.hands import Hands
-        from hisa.plugins.screen.system import open_system
 
         gui = open_gui()
         self._gui = gui

@@ -25,8 +25,8 @@ from hisa.actions import (
 )
 from hisa.actions.keys import MODIFIERS, normalise_key
 from hisa.errors import ActionRefused
+from hisa.plugins.screen.base import System
 from hisa.plugins.screen.capture import PictureMapping
-from hisa.plugins.screen.system import System
 from hisa.screen.geometry import Point
 
 __all__ = ["Hands"]

@@ -19,8 +19,9 @@ from typing import IO, Any
 from hisa.config import EnvironmentSettings
 from hisa.environments.transport import Transport
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.screen.base import TreeReader
 from hisa.plugins.screen.helper_process import HelperProcess
-from hisa.plugins.screen.trees import DriverReader, GuestReader, TreeReader
+from hisa.plugins.screen.trees import DriverReader, GuestReader
 from hisa.protocols import COMMAND_LIMIT, CommandResult, FileRefused
 
 __all__ = ["Machine", "OwnCommands", "open_machine"]

@@ -18,10 +18,11 @@ from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_uncha
 from hisa.config import EnvironmentSettings
 from hisa.environments.transport.base import acting_seconds
 from hisa.errors import EnvironmentFailed
+from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import BLANK_FIX, Shot, is_blank
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.own_machine import Machine, open_machine
-from hisa.plugins.screen.trees import Reading, on_picture
+from hisa.plugins.screen.trees import on_picture
 from hisa.protocols import FILE_LIMIT, CommandResult, ExitStatus, ScreenPrecondition
 from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point, Size

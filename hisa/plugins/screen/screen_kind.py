@@ -18,8 +18,8 @@ __all__ = ["DISPLAY", "SCREEN"]
 def _open_screen(
     value: str, *, settings: EnvironmentSettings, image_limit: Size, note: Note, display: str = ""
 ) -> Environment:
-    from hisa.plugins.screen.findings import require_screen
     from hisa.plugins.screen.screen_environment import ScreenEnvironment
+    from hisa.plugins.screen.screen_findings import require_screen
 
     if value and not re.fullmatch(r"[1-9]\d?", value):
         raise UsageError(f"screen:{value}: no number of a monitor", fix="--env screen:2")
@@ -39,13 +39,13 @@ def _open_display(
 
 
 def _probes() -> Iterable[Probe]:
-    from hisa.plugins.screen.findings import list_findings
+    from hisa.plugins.screen.screen_findings import list_findings
 
     return list_findings()
 
 
 async def _probe(environment: Environment) -> list[Probe]:
-    from hisa.plugins.screen.findings import probe_screen
+    from hisa.plugins.screen.screen_findings import probe_screen
 
     return await probe_screen(environment)
 

@@ -1,4 +1,4 @@
-"""Readers of accessibility trees and windows, behind one protocol, and the choice of one.
+"""Readers of accessibility trees and windows (`hisa.plugins.screen.base.TreeReader`).
 
 Places are in the pointer's points. A reader is optional: without one the eyes see elements on the
 picture, where they are installed, and the windows are unknown.
@@ -9,22 +9,21 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from hisa.environments.transport import Transport
+from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import PictureMapping
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.screen.geometry import BoundingBox
-from hisa.screen.observation import Element, Window
+from hisa.screen.observation import Element
 
 __all__ = [
     "MOST_ELEMENTS",
     "READ_SECONDS",
     "DriverReader",
     "GuestReader",
-    "Reading",
-    "TreeReader",
     "on_picture",
     "role_of",
     "walk",
@@ -34,31 +33,6 @@ READ_SECONDS = 4.0
 """A reader ends by itself after this time, and says that its list is not complete."""
 MOST_ELEMENTS = 2000
 """Most elements of a reading; more do not fit on a screen."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a reader read; ``elements`` is None if it read none."""
-
-    windows: tuple[Window, ...] = ()
-    elements: tuple[Element, ...] | None = None
-    complete: bool = True
-    windows_known: bool = True
-
-
-class TreeReader(Protocol):
-    """Reads windows and elements of the screen."""
-
-    @property
-    def reads_elements(self) -> bool:
-        """Whether it reads elements, not windows alone."""
-
-    async def read(self, *, elements: bool) -> Reading:
-        """Read the windows, and the elements on request.
-
-        Raises:
-            EnvironmentFailed: it does not answer.
-        """
 
 
 class GuestReader:

@@ -15,13 +15,14 @@ import pytest
 from hisa.actions import Click, Drag, Hotkey, Press, Scroll, Write
 from hisa.config import EnvironmentSettings
 from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
 from hisa.plugins.screen.hands import Hands
 from hisa.plugins.screen.helper_process import HelperProcess
-from hisa.plugins.screen.macos import MacSystem, list_permissions
+from hisa.plugins.screen.macos_system import MacSystem, list_permissions
 from hisa.plugins.screen.own_machine import OwnCommands, open_machine
-from hisa.plugins.screen.trees import Reading, on_picture, walk
-from hisa.plugins.screen.windows import WindowsSystem
+from hisa.plugins.screen.trees import on_picture, walk
+from hisa.plugins.screen.windows_system import WindowsSystem
 from hisa.protocols import FileRefused
 from hisa.screen.geometry import BoundingBox, Point
 from hisa.screen.observation import Element

@@ -1,23 +1,45 @@
-"""What differs between the operating systems, behind one base class.
-
-The driver process (`driver.py`) chooses one by `open_system`; nothing here is imported elsewhere.
-"""
+"""What differs between the operating systems, and what reads trees: the plugin's two seams."""
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
-from hisa.plugins.screen.trees import Reading
+from hisa.screen.observation import Element, Window
 
-__all__ = ["Pause", "PressKeys", "System", "open_system"]
+__all__ = ["Pause", "PressKeys", "Reading", "System", "TreeReader"]
 
 PressKeys = Callable[[Sequence[str]], None]
 """Presses keys together, named as PyAutoGUI names them."""
 Pause = Callable[[float], None]
 """Waits some seconds, and raises if the person stops the run meanwhile."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader read; ``elements`` is None if it read none."""
+
+    windows: tuple[Window, ...] = ()
+    elements: tuple[Element, ...] | None = None
+    complete: bool = True
+    windows_known: bool = True
+
+
+class TreeReader(Protocol):
+    """Reads windows and elements of the screen."""
+
+    @property
+    def reads_elements(self) -> bool:
+        """Whether it reads elements, not windows alone."""
+
+    async def read(self, *, elements: bool) -> Reading:
+        """Read the windows, and the elements on request.
+
+        Raises:
+            EnvironmentFailed: it does not answer.
+        """
 
 
 class System(ABC):
@@ -84,14 +106,3 @@ class System(ABC):
 
     def close(self) -> None:  # noqa: B027 - as above
         """Leave the clipboard to what outlives this process."""
-
-
-def open_system(gui: Any) -> System:
-    """Returns this operating system."""
-    if sys.platform == "win32":
-        from hisa.plugins.screen.windows import WindowsSystem as Here
-    elif sys.platform == "darwin":
-        from hisa.plugins.screen.macos import MacSystem as Here
-    else:
-        from hisa.plugins.screen.x11 import X11System as Here
-    return Here(gui)

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
-from hisa.plugins.screen.system import Pause, PressKeys, System
-from hisa.plugins.screen.trees import Reading, role_of, walk
+from hisa.plugins.screen.base import Pause, PressKeys, Reading, System
+from hisa.plugins.screen.trees import role_of, walk
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Window
 from hisa.screen.roles import PASSWORD
@@ -58,7 +58,7 @@ _ATTRIBUTES = (
 
 
 class MacSystem(System):
-    """macOS; see `hisa.plugins.screen.system.System`.
+    """macOS; see `hisa.plugins.screen.base.System`.
 
     Args:
         gui: the module ``pyautogui``.

@@ -34,7 +34,7 @@ def _why() -> list[tuple[str, str]]:
     """Returns what is missing and how to get it; one empty pair if nothing is."""
     missing: list[tuple[str, str]] = []
     if sys.platform == "darwin":
-        from hisa.plugins.screen.macos import list_permissions
+        from hisa.plugins.screen.macos_system import list_permissions
 
         rights = [(name, way) for name, given, way in list_permissions() if not given]
         missing = [(f"no right for {name}", way) for name, way in rights]

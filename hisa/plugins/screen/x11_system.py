@@ -14,7 +14,7 @@ from Xlib.display import Display
 from Xlib.protocol.event import ClientMessage
 
 from hisa.errors import ActionRefused
-from hisa.plugins.screen.system import Pause, PressKeys, System
+from hisa.plugins.screen.base import Pause, PressKeys, System
 from hisa.plugins.screen.x_clipboard import TooLarge, XClipboard
 
 __all__ = ["WAYLAND", "X11System"]
@@ -34,7 +34,7 @@ _QUIET_SECONDS = 0.1
 
 
 class X11System(System):
-    """An X display; see `hisa.plugins.screen.system.System`."""
+    """An X display; see `hisa.plugins.screen.base.System`."""
 
     hotkey_seconds = 0.01
 

@@ -11,8 +11,8 @@ from importlib import import_module
 from typing import Any
 
 from hisa.errors import ActionRefused
-from hisa.plugins.screen.system import Pause, PressKeys, System
-from hisa.plugins.screen.trees import Reading, role_of, walk
+from hisa.plugins.screen.base import Pause, PressKeys, Reading, System
+from hisa.plugins.screen.trees import role_of, walk
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element, Window
 from hisa.screen.roles import PASSWORD
@@ -59,7 +59,7 @@ _VALUE, _TOGGLE = 10002, 10015
 
 
 class WindowsSystem(System):
-    """Windows; see `hisa.plugins.screen.system.System`.
+    """Windows; see `hisa.plugins.screen.base.System`.
 
     Args:
         gui: the module ``pyautogui``.
