@@ -111,7 +111,7 @@ ARROWS = {
     ("machines", "desktop"), ("benchmarks", "gym"), ("training", "benchmarks"), ("training", "gym"),
     ("live", "benchmarks"), ("replay", "synthesis"), ("live", "guard"), ("replay", "guard"),
     ("synthesis", "guard"), ("benchmarks", "machines"), ("benchmarks", "matching"),
-    ("offline", "matching"), ("reading", "matching"),
+    ("offline", "matching"), ("reading", "matching"), ("screen", "desktop"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 

@@ -38,48 +38,44 @@ class Machine:
     guest: Any = None
     """The guest that cages commands and reads the tree on Linux."""
 
-    def require_commands(self, name: str) -> Transport | OwnCommands:
+    def require_commands(self) -> Transport | OwnCommands:
         """Returns what runs commands.
 
         Raises:
             EnvironmentFailed: none may run here.
         """
         if self.commands is None:
-            raise EnvironmentFailed(f"{name}: runs no commands and has no files", fix=_ALLOW)
+            raise EnvironmentFailed("screen: runs no commands and has no files", fix=_ALLOW)
         return self.commands
 
     async def close(self) -> None:
         """End everything."""
         if self.guest is not None:
             await self.guest.stop()
+        self.reader = self.commands = self.guest = None
 
 
 async def open_machine(
+    machine: Machine,
     driver: HelperProcess,
     display: str,
     settings: EnvironmentSettings,
     note: Callable[[str], None],
-) -> Machine:
+) -> None:
     """Open what works here; what does not work is noted, and the screen works without it.
 
     Args:
+        machine: gets the parts.
         driver: reads trees on Windows and macOS.
         display: the X display; empty: that of DISPLAY.
         settings: limits of commands, and whether they may run as the person.
         note: called with what a reader of the run should know.
     """
-    if sys.platform in ("win32", "darwin"):
-        machine = _open_uncaged(driver, settings, note)
-    else:
-        machine = await _open_guest(display or os.environ["DISPLAY"], settings, note)
-    return machine
-
-
-def _open_uncaged(
-    driver: HelperProcess, settings: EnvironmentSettings, note: Callable[[str], None]
-) -> Machine:
+    if sys.platform not in ("win32", "darwin"):
+        await _open_guest(machine, display or os.environ["DISPLAY"], settings, note)
+        return
     reads = bool(find_spec("uiautomation") or find_spec("ApplicationServices"))
-    machine = Machine(DriverReader(driver, reads_elements=reads))
+    machine.reader = DriverReader(driver, reads_elements=reads)
     if settings.allow_commands and shutil.which("bash"):
         machine.commands = OwnCommands()
         note("commands run as you, without a cage: they can do whatever you can")
@@ -87,22 +83,20 @@ def _open_uncaged(
         note("commands do not run: there is no bash on this machine")
     else:
         note(f"commands do not run; to let them: {_ALLOW}")
-    return machine
 
 
 async def _open_guest(
-    display: str, settings: EnvironmentSettings, note: Callable[[str], None]
-) -> Machine:
+    machine: Machine, display: str, settings: EnvironmentSettings, note: Callable[[str], None]
+) -> None:
     from hisa.plugins.desktop.display_guest import DisplayGuest
 
-    guest = DisplayGuest(display, limits=settings.limits, note=note)
+    machine.guest = DisplayGuest(display, limits=settings.limits, note=note)
     try:
-        transport = await guest.start()
+        machine.commands = transport = await machine.guest.start()
     except EnvironmentFailed as error:
-        await guest.stop()
         note(f"no commands, files, windows and elements: {error}; to change that: {error.fix}")
-        return Machine()
-    return Machine(GuestReader(transport), transport, guest)
+    else:
+        machine.reader = GuestReader(transport)
 
 
 class OwnCommands:

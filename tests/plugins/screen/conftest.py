@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
 
-from hisa.plugins.screen import screen_environment
+from hisa.environments import guest_environment
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
 from tests.plugins.screen.bare_display import managed_display
 
@@ -28,9 +27,7 @@ async def environment(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         patch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
-        patch.setenv("XAUTHORITY", os.devnull)  # the tests themselves ask the display too
-        patch.setattr(
-            screen_environment, "can_see", lambda: False
-        )  # the eyes have tests of their own
+        # The eyes have tests of their own.
+        patch.setattr(guest_environment, "can_see", lambda: False)
         async with ScreenEnvironment(display=display, end_run=lambda: None) as environment:
             yield environment

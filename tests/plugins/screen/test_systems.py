@@ -20,7 +20,7 @@ from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_bl
 from hisa.plugins.screen.hands import Hands
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos_system import MacSystem, list_permissions
-from hisa.plugins.screen.own_machine import OwnCommands, open_machine
+from hisa.plugins.screen.own_machine import Machine, OwnCommands, open_machine
 from hisa.plugins.screen.trees import on_picture, walk
 from hisa.plugins.screen.windows_system import WindowsSystem
 from hisa.protocols import FileRefused
@@ -528,10 +528,11 @@ async def test_commands_run_as_the_person_only_if_allowed(
     monkeypatch.setattr(sys, "platform", "darwin")
     notes: list[str] = []
     settings = EnvironmentSettings(allow_commands=allowed)
-    machine = await open_machine(HelperProcess(()), "", settings, notes.append)
+    machine = Machine()
+    await open_machine(machine, HelperProcess(()), "", settings, notes.append)
     assert (machine.commands is not None) == allowed
     assert ("run as you" in notes[0]) == allowed
     if not allowed:
         with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
-            machine.require_commands("screen")
+            machine.require_commands()
         assert "--allow-commands" in caught.value.fix
