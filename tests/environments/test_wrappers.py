@@ -14,7 +14,7 @@ from hisa.plugins.desktop.runtime.probe import probe
     ("kind", "name"),
     [
         ("desktop", "desktop"),
-        ("display=:7", "display :7"),
+        ("display=:7", "screen"),
         ("guest=http://10.0.0.2:5000/", "http://10.0.0.2:5000"),
     ],
 )
