@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
+import random
 import re
 import shutil
 import signal
@@ -277,3 +278,68 @@ async def test_keys_never_go_to_the_terminal_of_the_run(
                     await driver.ask("act", (Write("rm -rf"),))
         await asyncio.to_thread(driver.stop)
         assert terminal.read() == ""
+
+
+def on(display: str, *words: str) -> None:
+    """Runs a program of X on a display."""
+    subprocess.run(words, env={**os.environ, "DISPLAY": display}, check=True)
+
+
+async def test_layouts_and_caps_lock_change_no_character(
+    environment: ScreenEnvironment, display: str, window: TextWindow
+) -> None:
+    text = "Zy/?<>@^`#{}|~ end"
+    for words in (
+        ("setxkbmap", "de"),
+        ("setxkbmap", "us,ru"),
+        ("setxkbmap", "us"),
+        ("xdotool", "key", "Caps_Lock"),
+    ):
+        await asyncio.to_thread(on, display, *words)
+        await environment.act([Hotkey(("ctrl", "a")), Press("delete"), Write(text)])
+        assert await asyncio.to_thread(window.await_text, text) == text, words
+    await asyncio.to_thread(on, display, "xdotool", "key", "Caps_Lock")
+
+
+@pytest.mark.parametrize("kind", ["UTF8_STRING", "image/png"])
+async def test_large_clipboards_of_any_kind_come_back(
+    environment: ScreenEnvironment, display: str, window: TextWindow, kind: str
+) -> None:
+    data = random.Random(1).randbytes(700_000)
+    if kind == "UTF8_STRING":
+        data = data.hex().encode()
+    line = ["xclip", "-display", display, "-selection", "clipboard", "-t", kind]
+    subprocess.run([*line, "-i"], input=data, check=True, stderr=subprocess.DEVNULL)  # noqa: ASYNC221
+    for text in ("größer", "größer und mehr"):
+        await environment.act([Hotkey(("ctrl", "a")), Write(text)])
+        assert await asyncio.to_thread(window.await_text, text) == text
+        ran = await asyncio.to_thread(subprocess.run, [*line, "-o"], capture_output=True)
+        assert ran.stdout == data
+
+
+async def test_clipboard_outlives_the_run(display: str, tmp_path: Path) -> None:
+    await asyncio.to_thread(copy, display, "kept")
+    async with ScreenEnvironment(display=display, end_run=lambda: None) as screen:
+        with text_window(display, tmp_path / "text") as window:
+            await screen.act([Write("ä")])
+            assert await asyncio.to_thread(window.await_text, "ä") == "ä"
+    assert await asyncio.to_thread(pasted, display) == "kept"
+
+
+@pytest.mark.skipif(shutil.which("xterm") is None, reason="there is no xterm")
+async def test_terminal_gets_text_of_any_language(
+    environment: ScreenEnvironment, display: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "typed"
+    variables = {**os.environ, "DISPLAY": display, "LC_ALL": "C.UTF-8"}
+    words = ["xterm", "-u8", "-e", "sh", "-c", f"cat > {file}"]
+    terminal = subprocess.Popen(words, env=variables, stderr=subprocess.DEVNULL)  # noqa: ASYNC220
+    try:
+        search = ["xdotool", "search", "--sync", "--onlyvisible", "--class", "xterm"]
+        await asyncio.to_thread(on, display, *search, "windowactivate", "--sync")
+        await environment.act([Write("Grüße, 漢字\n")])
+        window = TextWindow(file)
+        assert await asyncio.to_thread(window.await_text, "Grüße, 漢字\n") == "Grüße, 漢字\n"
+    finally:
+        terminal.terminate()
+        terminal.wait()
