@@ -14,17 +14,20 @@ import pytest
 
 from hisa.actions import Click, Drag, Hotkey, Press, Scroll, Write
 from hisa.config import EnvironmentSettings
-from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.environments.kinds import EnvironmentKind
+from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
+from hisa.plugins.screen import screen_findings
 from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
 from hisa.plugins.screen.hands import Hands
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos_system import MacSystem, list_permissions
 from hisa.plugins.screen.own_machine import Machine, OwnCommands, open_machine
+from hisa.plugins.screen.screen_kind import DISPLAY, SCREEN
 from hisa.plugins.screen.trees import on_picture, walk
 from hisa.plugins.screen.windows_system import WindowsSystem
-from hisa.protocols import FileRefused
-from hisa.screen.geometry import BoundingBox, Point
+from hisa.protocols import Environment, FileRefused
+from hisa.screen.geometry import BoundingBox, Point, Size
 from hisa.screen.observation import Element
 
 
@@ -536,3 +539,49 @@ async def test_commands_run_as_the_person_only_if_allowed(
         with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
             machine.require_commands()
         assert "--allow-commands" in caught.value.fix
+
+
+def open_kind(kind: EnvironmentKind, value: str, notes: list[str] | None = None) -> Environment:
+    note = [] if notes is None else notes
+    settings = EnvironmentSettings()
+    return kind.open(value, settings=settings, image_limit=Size(1280, 720), note=note.append)
+
+
+def test_session_without_x_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen_findings, "list_missing", lambda _: ())
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    with pytest.raises(EnvironmentFailed, match="Wayland session") as caught:
+        open_kind(SCREEN, "")
+    assert "X session" in caught.value.fix
+    assert [probe.ok for probe in screen_findings.list_findings()] == [False]
+    monkeypatch.setattr(screen_findings, "list_missing", lambda _: ("mss",))
+    with pytest.raises(EnvironmentFailed, match="needs mss") as caught:
+        open_kind(SCREEN, "")
+    assert caught.value.fix == "hisa install screen"
+
+
+def test_former_name_opens_the_screen_and_says_that_it_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(screen_findings, "list_missing", lambda _: ())
+    monkeypatch.delenv("DISPLAY", raising=False)
+    notes: list[str] = []
+    assert open_kind(DISPLAY, ":7", notes).name == "screen"
+    assert "DISPLAY=:7 and --env screen" in notes[0]
+    for kind, value in ((DISPLAY, "host:0"), (SCREEN, "0"), (SCREEN, "left")):
+        with pytest.raises(UsageError):
+            open_kind(kind, value)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("engine", "composes"), [("xkb:us::eng", False), ("anthy", True)])
+def test_input_method_that_composes_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, composes: bool
+) -> None:
+    system = pytest.importorskip("hisa.plugins.screen.x11_system")
+    (tmp_path / "ibus").write_text(f"#!/bin/sh\necho {engine}\n")
+    (tmp_path / "ibus").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    monkeypatch.setenv("XMODIFIERS", "@im=ibus")
+    assert system._composes() == composes
