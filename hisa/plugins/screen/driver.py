@@ -48,31 +48,33 @@ class StopWatch:
         self.halted = -1.0
         """The highest number of a request that is not to go on."""
         self.reason = ""
-        self.left_at: tuple[int, int] = tuple(gui.position())
+        self._left: object = None
 
-    def check(self, sent: tuple[int, int]) -> None:
+    def check(self, sent: tuple[int, int], *, idle: bool = False) -> None:
         """Look once.
 
         Args:
-            sent: where the agent left the pointer; there it may be in a corner.
+            sent: where the agent left the pointer, or found it; until a person moves it away, it
+                may be in a corner there. Every move has an object of its own.
+            idle: whether nothing is being done, so that only a person moves the pointer.
 
         Raises:
             Stopped: the run must end, now or since an earlier look.
         """
         if not self.reason:
-            self.reason = self._find_reason(sent)
+            self.reason = self._find_reason(sent, idle)
         if self.reason or self.halted >= self.number:
             raise Stopped(self.reason or "the act was ended")
 
-    def _find_reason(self, sent: tuple[int, int]) -> str:
+    def _find_reason(self, sent: tuple[int, int], idle: bool) -> str:
         if self._system.stop_keys_down():
             return "both Shift keys were pressed"
         x, y = self._gui.position()
-        if max(abs(x - sent[0]), abs(y - sent[1])) <= _CORNER:
+        near = max(abs(x - sent[0]), abs(y - sent[1])) <= _CORNER
+        if idle and not near:
+            self._left = sent
+        if near and sent is not self._left:
             return ""
-        if max(abs(x - self.left_at[0]), abs(y - self.left_at[1])) <= _CORNER:
-            return ""  # it rests where it was before the agent came
-        self.left_at = (-9, -9)
         width, height = self._gui.size()
         sideways = min(abs(x), abs(x - width + 1))
         upright = min(abs(y), abs(y - height + 1))
@@ -168,7 +170,7 @@ class Driver:
     def _idle(self) -> None:
         self._system.serve()
         with suppress(Stopped):
-            self._check()  # after a halt it raises, and the reason stays empty
+            self._watch.check(self._hands.sent, idle=True)  # after a halt it raises as well
         if self._watch.reason and not self._reported:
             self._hands.release()
             self._report_stop()

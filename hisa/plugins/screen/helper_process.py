@@ -21,7 +21,8 @@ __all__ = ["HelperProcess"]
 
 _START_SECONDS = 20.0
 """Importing PyAutoGUI takes half a second; a cold disk takes longer."""
-_END_SECONDS = 5.0
+_END_SECONDS = 15.0
+"""Keys come up at once; handing the clipboard over takes the start of a process."""
 _FIX = "hisa doctor --env screen"
 
 

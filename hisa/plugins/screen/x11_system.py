@@ -58,7 +58,8 @@ class X11System(System):
         code = self._codes.get(character)
         if not code or not character.isascii():
             return False
-        keysym = self._display.keycode_to_keysym(code, int(self._gui.isShiftCharacter(character)))
+        keysyms = self._display.get_keyboard_mapping(code, 1)[0]  # as it is now
+        keysym = keysyms[int(self._gui.isShiftCharacter(character))]
         return bool(keysym == ord(character))  # of printable ASCII, keysym and code are the same
 
     def held_modifiers(self) -> list[str]:

@@ -26,7 +26,7 @@ from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.screen_environment import DRIVER, ScreenEnvironment
 from hisa.screen.geometry import Point, Size
 from tests.environments.conformance import CommandConformance, Conformance
-from tests.plugins.screen.bare_display import bare_display
+from tests.plugins.screen.bare_display import bare_display, managed_display
 
 pytest.importorskip("mss", reason="hisa install screen")
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -163,8 +163,16 @@ async def test_point_outside_the_screen_is_refused(environment: ScreenEnvironmen
         await environment.act([Click(Point(1280, 10, "screen"))])
 
 
+@pytest.fixture
+def other_display() -> Iterator[str]:
+    """One that nothing else watches: a corner ends every run on a display."""
+    with managed_display() as name:
+        yield name
+
+
 @pytest.mark.parametrize("way", ["corner", "keys"])
-async def test_person_ends_the_run_at_once(display: str, way: str) -> None:
+async def test_person_ends_the_run_at_once(other_display: str, way: str) -> None:
+    display = other_display
     stopped, notes = asyncio.Event(), list[str]()
     async with ScreenEnvironment(display=display, note=notes.append, end_run=stopped.set) as screen:
         await screen.act([Move(Point(640, 360, "screen"))])

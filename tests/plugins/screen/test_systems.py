@@ -19,6 +19,7 @@ from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.screen import screen_findings
 from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
+from hisa.plugins.screen.driver import Stopped, StopWatch
 from hisa.plugins.screen.hands import Hands
 from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos_system import MacSystem, list_permissions
@@ -585,3 +586,29 @@ def test_input_method_that_composes_is_noticed(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     monkeypatch.setenv("XMODIFIERS", "@im=ibus")
     assert system._composes() == composes
+
+
+def test_pointer_in_a_corner_counts_once_a_person_moved_it() -> None:
+    gui, system = Gui({}), SimpleNamespace(stop_keys_down=lambda: False)
+    watch = StopWatch(gui, system)
+    gui.at = sent = (0, 899)
+    watch.check(sent, idle=True)  # the agent clicked there
+    gui.at = (400, 400)
+    watch.check(sent, idle=True)
+    gui.at = (1, 898)
+    with pytest.raises(Stopped, match="corner"):
+        watch.check(sent, idle=True)
+    watch = StopWatch(gui, system)
+    gui.at = (600, 600)
+    watch.check((0, 899))  # on its way
+    gui.at = (0, 899)
+    watch.check((0, 899))
+
+
+def test_halt_ends_the_request_of_its_number_alone() -> None:
+    watch = StopWatch(Gui({}), SimpleNamespace(stop_keys_down=lambda: False))
+    watch.number, watch.halted = 4, 4.0
+    with pytest.raises(Stopped, match="the act was ended"):
+        watch.check((0, 0))
+    watch.number = 5
+    watch.check((0, 0))
