@@ -23,7 +23,7 @@ def test_seams_and_settings_name_no_benchmark(place: str) -> None:
     assert [path for path in files if NAMED.search(path.read_text("utf-8"))] == []
 
 
-@pytest.mark.parametrize("kind", ["display", "vm", "guest", "package", "desktop=x", "display:x", "screen="])
+@pytest.mark.parametrize("kind", ["display", "vm", "guest", "package", "desktop=x", "screen="])
 def test_no_other_spelling_reaches_a_kind_of_the_core(kind: str) -> None:
     with pytest.raises(UsageError, match="allowed are"):
         find_kind(EnvironmentSettings(kind=kind))

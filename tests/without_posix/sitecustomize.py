@@ -25,4 +25,4 @@ class _Blocker:
 
 for module in [name for name in sys.modules if name.partition(".")[0] in MISSING]:
     del sys.modules[module]
-sys.meta_path.insert(0, _Blocker())  # type: ignore[arg-type]
+sys.meta_path.insert(0, _Blocker())

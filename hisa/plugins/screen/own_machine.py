@@ -71,9 +71,18 @@ async def open_machine(
         settings: limits of commands, and whether they may run as the person.
         note: called with what a reader of the run should know.
     """
-    if sys.platform not in ("win32", "darwin"):
+    if sys.platform in ("win32", "darwin"):
+        _open_uncaged(machine, driver, settings, note)
+    else:
         await _open_guest(machine, display or os.environ["DISPLAY"], settings, note)
-        return
+
+
+def _open_uncaged(
+    machine: Machine,
+    driver: HelperProcess,
+    settings: EnvironmentSettings,
+    note: Callable[[str], None],
+) -> None:
     reads = bool(find_spec("uiautomation") or find_spec("ApplicationServices"))
     machine.reader = DriverReader(driver, reads_elements=reads)
     if settings.allow_commands and shutil.which("bash"):
