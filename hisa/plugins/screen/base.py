@@ -1,20 +1,39 @@
-"""What differs between the operating systems, and what reads trees: the plugin's two seams."""
+"""What differs between the operating systems, what reads trees, and what processes send."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from hisa.screen.observation import Element, Window
 
-__all__ = ["Pause", "PressKeys", "Reading", "System", "TreeReader"]
+__all__ = ["Pause", "PressKeys", "Reading", "Reply", "Request", "System", "TreeReader"]
 
 PressKeys = Callable[[Sequence[str]], None]
 """Presses keys together, named as PyAutoGUI names them."""
 Pause = Callable[[float], None]
 """Waits some seconds, and raises if the person stops the run meanwhile."""
+
+
+class Request(NamedTuple):
+    """A request; "halt" ends the one of its number and those before it."""
+
+    number: int
+    kind: str
+    values: tuple[Any, ...] = ()
+
+
+class Reply(NamedTuple):
+    """``kind`` is "ok", "refused", "failed" or "stopped".
+
+    Without a number it answers nothing: the process could not start, or a person stopped the run.
+    """
+
+    number: int
+    kind: str
+    value: Any = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ It is a process of its own so that keys and buttons come up however HiSA ends: i
 them when its input ends, as it does if HiSA is killed. PyAutoGUI connects to the display while it
 is imported, and decides for its whole process how Windows scales; here that touches nobody else.
 
-Requests come on standard input, replies leave on standard output (`messages.py`): "look", "act",
+Requests come on standard input, replies leave on standard output (`base.py`): "look", "act",
 "release", "read", "restore", "nudge".
 """
 
@@ -21,8 +21,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from hisa.errors import ActionRefused
-from hisa.plugins.screen.base import System
-from hisa.plugins.screen.messages import Reply, Request
+from hisa.plugins.screen.base import Reply, Request, System
 
 __all__ = ["Driver", "StopWatch", "Stopped", "main"]
 

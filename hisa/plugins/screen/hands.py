@@ -137,15 +137,12 @@ class Hands:
         """Move the pointer and look where it is: input may be refused, or a person moves it."""
         place = self._place(target)
         self._walk(place, duration)
-        for _ in range(2):
+        for _ in range(3):
             at = self._gui.position()
             if max(abs(at[0] - place[0]), abs(at[1] - place[1])) <= _AWAY:
                 return place
-            self._walk(place, 0.0)
             self.pause(0.02)
-        at = self._gui.position()
-        if max(abs(at[0] - place[0]), abs(at[1] - place[1])) <= _AWAY:
-            return place
+            self._walk(place, 0.0)
         raise ActionRefused(
             f"the pointer is at {tuple(at)}, not at {place}: somebody moves it, or this program "
             "may not control the computer (hisa doctor --env screen)"

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 from hisa.errors import ActionRefused, EnvironmentFailed
 from hisa.machine.patience import patience
-from hisa.plugins.screen.messages import Reply, Request
+from hisa.plugins.screen.base import Reply, Request
 
 __all__ = ["HelperProcess"]
 
