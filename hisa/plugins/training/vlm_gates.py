@@ -1,0 +1,161 @@
+"""Checks of a vision-language trainer before its first update, each on the trainer's own calls.
+
+Engines lose pictures between a rollout and the trainer, or mix up the rows of a batch, and the loss
+falls all the same. Here the pixels that enter the vision tower are turned back into pictures and
+compared with what was sent, and the same tokens are scored with the right picture, another one, and
+none.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+
+from hisa.errors import UsageError
+from hisa.plugins.training.vlm_policy import Row, VisionPolicy
+from hisa.plugins.training.vlm_questions import Question
+
+__all__ = ["PixelReport", "check_pixels", "check_sampler"]
+
+_LEVELS = 2.0
+"""Most mean difference, of 255, between a picture that was sent and one that arrived: bfloat16
+rounds a level by less than one."""
+_BEYOND_NOISE = 10
+"""How many times the noise a picture must change a log-probability."""
+_LEAST_NOISE = 1e-5
+"""Of a log-probability summed over a reply, float32."""
+_PER_TOKEN = 0.1
+"""Most mean difference of a token's log-probability between sampler and trainer, in nats: float32
+differs by 1e-5, bfloat16 by some 0.01, a temperature of 0.8 by 0.2 and more (on a flat model)."""
+
+
+class PixelReport(NamedTuple):
+    """What pictures change, in nats of a reply's log-probability, over some questions."""
+
+    questions: int
+    noise: float  # most difference between a row in a batch and the row alone
+    least: float  # least difference that another picture or none makes
+    other: float  # mean log-probability with the right picture minus that with another one
+    none: float  # the same minus that without a picture
+
+    def __str__(self) -> str:
+        return (
+            f"pixels reach the model: right picture against another {self.other:+.3g} nats, "
+            f"against none {self.none:+.3g}; least change {self.least:.2g}, noise {self.noise:.2g} "
+            f"({self.questions} replies)"
+        )
+
+
+def check_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> PixelReport:
+    """Checks that pictures reach the model when it replies and when replies are scored.
+
+    Args:
+        policy: changed in nothing.
+        questions: a few, of several pictures where there are several.
+
+    Raises:
+        UsageError: a picture does not arrive, arrives at another row, or changes nothing.
+    """
+    rows: list[Row] = [
+        (question, policy.encode(policy.form.write(question.box, question.description)))
+        for question in questions
+    ]
+    with torch.no_grad():
+        with _arriving(policy, questions):
+            policy.ask(questions, longest=1, greedy=True)
+        with _arriving(policy, questions):
+            right = policy.log_probs(rows)
+        alone = torch.cat([policy.log_probs([row]) for row in rows])
+        others = [(_with_other_picture(questions, at), ids) for at, (_, ids) in enumerate(rows)]
+        other, none = policy.log_probs(others), policy.log_probs(rows, blind=True)
+    changes = torch.stack([(right - other).abs(), (right - none).abs()])
+    noise = max(_LEAST_NOISE, float((right - alone).abs().max()))
+    gains = [float((right - without).mean()) for without in (other, none)]
+    report = PixelReport(len(rows), noise, float(changes.min()), *gains)
+    if report.least < _BEYOND_NOISE * noise:
+        reason = f"a picture changes a log-probability by {report.least:.2g}, noise is {noise:.2g}"
+        raise UsageError(f"pictures do not count: {reason}", fix="check the model and its folder")
+    return report
+
+
+def check_sampler(policy: VisionPolicy, questions: Sequence[Question], longest: int) -> float:
+    """Returns the mean difference of a token's log-probability between sampler and trainer.
+
+    Args:
+        policy: changed in nothing.
+        questions: a few.
+        longest: most tokens of a reply.
+
+    Raises:
+        UsageError: the difference is too large: the replies are not samples of what is trained.
+    """
+    replies = [own[0] for own in policy.ask(questions, longest=longest)]
+    rows = [(question, reply.ids) for question, reply in zip(questions, replies, strict=True)]
+    with torch.no_grad():
+        scored: list[float] = policy.log_probs(rows).tolist()
+    gaps = [abs(own - reply.logprob) for own, reply in zip(scored, replies, strict=True)]
+    gap: float = sum(gaps) / sum(len(reply.ids) for reply in replies)
+    if not gap <= _PER_TOKEN:
+        reason = f"log-probabilities differ by {gap:.2g} nats a token, at most {_PER_TOKEN} allowed"
+        raise UsageError(f"sampler and trainer disagree: {reason}", fix="sample at temperature 1")
+    return gap
+
+
+@contextmanager
+def _arriving(policy: VisionPolicy, questions: Sequence[Question]) -> Iterator[None]:
+    """Checks that the pictures entering the vision tower are those of the questions, in order.
+
+    Raises:
+        UsageError: they are others, or none.
+    """
+    arrived = list[NDArray[np.float64]]()
+
+    def look(_tower: Any, args: tuple[Any, ...], named: dict[str, Any]) -> None:
+        grids = named["grid_thw"].tolist()
+        pixels = args[0] if args else named["hidden_states"]
+        parts = pixels.float().split([across * down for _, across, down in grids])
+        arrived.extend(_rebuild(policy, *pair) for pair in zip(parts, grids, strict=True))
+
+    hook = policy.base.model.visual.register_forward_pre_hook(look, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+    if len(arrived) != len(questions):
+        raise UsageError(f"{len(arrived)} pictures of {len(questions)} reach the model")
+    for question, picture in zip(questions, arrived, strict=True):
+        sent = np.asarray(Image.open(io.BytesIO(question.png)).convert("RGB"), np.float64)
+        if sent.shape != picture.shape or np.abs(sent - picture).mean() > _LEVELS:
+            raise UsageError(f"another picture than that of {question.place} reaches the model")
+
+
+def _rebuild(policy: VisionPolicy, patches: torch.Tensor, grid: list[int]) -> NDArray[np.float64]:
+    """Returns the picture of normalised patches, 0 to 255 [height, width, 3]."""
+    settings = policy.processor.image_processor
+    merge, side = settings.merge_size, settings.patch_size
+    rows, columns = grid[1] // merge, grid[2] // merge
+    cut = patches.cpu().double().numpy()
+    cut = cut.reshape(rows, columns, merge, merge, 3, settings.temporal_patch_size, side, side)
+    picture = cut[:, :, :, :, :, 0].transpose(0, 2, 5, 1, 3, 6, 4)
+    picture = picture.reshape(rows * merge * side, columns * merge * side, 3)
+    normal = picture * np.array(settings.image_std) + np.array(settings.image_mean)
+    rebuilt: NDArray[np.float64] = normal / settings.rescale_factor
+    return rebuilt
+
+
+def _with_other_picture(questions: Sequence[Question], at: int) -> Question:
+    """Returns a question with the picture of another one, at its own size, or upside down."""
+    own = questions[at]
+    png = next((q.png for q in [*questions[at:], *questions[:at]] if q.png != own.png), None)
+    picture = Image.open(io.BytesIO(png or own.png)).convert("RGB")
+    picture = picture.resize((own.size.width, own.size.height)) if png else picture.rotate(180)
+    content = io.BytesIO()
+    picture.save(content, "PNG")
+    return Question(content.getvalue(), own.size, own.description, own.box, own.place)

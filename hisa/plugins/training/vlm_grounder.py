@@ -1,0 +1,251 @@
+"""GTA1's training (3.2) of a vision-language model: click rewards of its own replies.
+
+The model is asked N times where a thing is; its replies are read, rewarded and compared with the
+others to the same question (eq. 2 and 3), and the model is updated along eq. 4, whose ratio is that
+of a reply as one. There is no KL and no entropy term. Groups without a spread have advantages of 0
+and stay in the mean.
+
+The paper starts from a model that can point. For one that cannot, supervised steps on the right
+replies come first, if there are any.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from hisa.cli.out import say, say_error
+from hisa.errors import UsageError
+from hisa.plugins.benchmarks.bench import stats
+from hisa.plugins.training.curves import MetricsRow
+from hisa.plugins.training.grpo import step_grpo_loss, z_scores
+from hisa.plugins.training.sft import seed_draws
+from hisa.plugins.training.training_folder import TrainingFolder
+from hisa.plugins.training.training_settings import build_settings
+from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
+from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
+from hisa.plugins.training.vlm_questions import Question, ask_about, open_targets
+from hisa.plugins.training.vlm_replies import FORMS
+from hisa.plugins.training.vlm_settings import VisionSettings
+
+__all__ = ["VisionTrainer", "run_gates", "train_grounder"]
+
+_CHECKED = 4
+"""Questions of the gates; each is scored eight times."""
+
+
+class VisionTrainer:
+    """Trains a policy one step per call: first supervised steps, if any, then GRPO.
+
+    The draws of a step depend only on the seed and its number, so a resumed training continues as
+    if it had not been stopped.
+    """
+
+    def __init__(self, policy: VisionPolicy, settings: VisionSettings) -> None:
+        self.policy, self.settings = policy, settings
+        self.optimizer = self._optimize(settings.cold_lr)
+
+    def step(self, questions: Sequence[Question]) -> MetricsRow:
+        """Makes one step on drawn questions; returns its measures.
+
+        Raises:
+            UsageError: the loss or a log-probability is not finite.
+        """
+        started, settings, policy = time.perf_counter(), self.settings, self.policy
+        if policy.version == settings.cold_start:  # GRPO starts without the moments before it
+            self.optimizer = self._optimize(settings.lr)
+        draws = seed_draws(settings.seed, policy.version)
+        chosen = [questions[draws.randrange(len(questions))] for _ in range(settings.targets)]
+        try:
+            if policy.version < settings.cold_start:
+                measures = self._teach(chosen)
+            else:
+                measures = self._reinforce(chosen)
+        except ValueError as error:
+            reason = f"update {policy.version + 1}: {error}"
+            raise UsageError(reason, fix="a lower --lr; the last checkpoint is kept") from error
+        policy.version += 1
+        taken = time.perf_counter() - started
+        return MetricsRow(update=policy.version, version=policy.version, seconds=taken, **measures)
+
+    def train(
+        self, questions: Sequence[Question], tuning: Sequence[Question], folder: TrainingFolder
+    ) -> None:
+        """Makes the steps that are left, and writes them to the folder.
+
+        Args:
+            questions: to train on.
+            tuning: questions that are asked greedily at each checkpoint; may be empty.
+            folder: of the run; training continues from its state.
+        """
+        settings, policy, rows = self.settings, self.policy, list[MetricsRow]()
+        end = settings.cold_start + settings.updates
+        folder.restore(policy, self.optimizer)
+        while policy.version < end:
+            rows.append(row := self.step(questions))
+            last = policy.version == end
+            if tuning and (last or policy.version % settings.save_every == 0):
+                row.greedy, row.greedy_n = self.hits(tuning) / len(tuning), len(tuning)
+            names = ("loss", "reward", "greedy", "entropy", "truncated", "seconds")
+            shown = [(n, getattr(row, n)) for n in names if getattr(row, n) is not None]
+            line = ", ".join(f"{name} {value:.3g}" for name, value in shown)
+            no_spread = row.groups and row.dropped_groups == row.groups
+            line += ": no group has a spread, nothing was learned" if no_spread else ""
+            say_error(f"{row.phase} {policy.version} of {end}: {line}")
+            if last or policy.version % settings.save_every == 0:
+                folder.write(policy.version, policy, self.optimizer, rows=rows)
+                rows = []
+
+    def hits(self, questions: Sequence[Question]) -> int:
+        """Returns the number of questions whose likeliest reply clicks inside the box."""
+        total, settings = 0.0, self.settings
+        for first in range(0, len(questions), settings.rows_at_once):
+            part = questions[first : first + settings.rows_at_once]
+            replies = self.policy.ask(part, longest=settings.max_reply, greedy=True)
+            for question, (reply,) in zip(part, replies, strict=True):
+                total += self.policy.form.reward(reply.text, question.box).click
+        return int(total)
+
+    def _teach(self, chosen: Sequence[Question]) -> dict[str, Any]:
+        """Makes a supervised step on the right replies, each reply's tokens weighing alike."""
+        form, size, total = self.policy.form, self.settings.rows_at_once, 0.0
+        rows = [(q, self.policy.encode(form.write(q.box, q.description))) for q in chosen]
+        for first in range(0, len(rows), size):
+            part = rows[first : first + size]
+            lengths = torch.tensor([len(ids) for _, ids in part])
+            logs = self.policy.log_probs(part)
+            loss = -(logs / lengths.to(logs)).sum() / len(rows)
+            if not bool(torch.isfinite(loss)):
+                raise ValueError("a log-probability is not finite")
+            loss.backward()
+            total += float(loss.detach())
+        self._descend()
+        return {"phase": "sft", "loss": total, "steps": len(rows)}
+
+    def _reinforce(self, chosen: Sequence[Question]) -> dict[str, Any]:
+        """Makes a step of eq. 4 on replies to questions; none if no group has a spread."""
+        settings, form = self.settings, self.policy.form
+        at_once, groups = max(1, settings.rows_at_once // settings.members), []
+        for first in range(0, len(chosen), at_once):
+            part = chosen[first : first + at_once]
+            groups += self.policy.ask(part, settings.members, longest=settings.max_reply)
+        rewards = [
+            [form.reward(reply.text, question.box) for reply in replies]
+            for question, replies in zip(chosen, groups, strict=True)
+        ]
+        scores = [z_scores([reward.total for reward in group]) for group in rewards]
+        rows = [
+            (question, reply, score)
+            for question, replies, own in zip(chosen, groups, scores, strict=True)
+            for reply, score in zip(replies, own or [], strict=bool(own))
+        ]
+        count = len(chosen) * settings.members
+        totals = self._follow(rows, count) if rows else {"loss": 0.0}
+        replies = [reply for group in groups for reply in group]
+        return {
+            "phase": "grpo",
+            "reward": stats.mean([reward.click for group in rewards for reward in group]),
+            "best_of_n": stats.mean([max(reward.click for reward in group) for group in rewards]),
+            "entropy": stats.mean([-reply.logprob / len(reply.ids) for reply in replies]),
+            "reply_length": stats.mean([len(reply.ids) for reply in replies]),
+            "truncated": stats.mean([float(reply.truncated) for reply in replies]),
+            "turns": 1.0,
+            "episodes": count,
+            "steps": count,
+            "groups": len(groups),
+            "dropped_groups": scores.count(None),
+            **{name: totals[name] for name in ("loss", "ppo_kl", "clipped") if name in totals},
+        }
+
+    def _follow(
+        self, rows: Sequence[tuple[Question, SampledReply, float]], count: int
+    ) -> dict[str, float]:
+        """Makes a step along the gradient of rows, each weighing 1 / count; returns measures."""
+        totals, size = dict[str, float](), self.settings.rows_at_once
+        for first in range(0, len(rows), size):
+            part = rows[first : first + size]
+            logs = self.policy.log_probs([(question, reply.ids) for question, reply, _ in part])
+            fixed = [[reply.logprob, score, 1 / count] for _, reply, score in part]
+            acted, advantages, weights = logs.new_tensor(fixed).unbind(1)
+            old = logs.detach()
+            loss, own = step_grpo_loss(
+                *(logs, old, acted, old, advantages, weights), clip=self.settings.clip, kl=0.0
+            )
+            loss.backward()
+            totals = {name: totals.get(name, 0.0) + value for name, value in own.items()}
+        self._descend()
+        return totals
+
+    def _optimize(self, lr: float) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.policy.network.parameters(), lr=lr, weight_decay=0.0)
+
+    def _descend(self) -> None:
+        weights = self.policy.network.parameters()
+        torch.nn.utils.clip_grad_norm_(weights, self.settings.norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+
+def run_gates(policy: VisionPolicy, questions: Sequence[Question], longest: int) -> None:
+    """Checks what must hold before the first update, and prints what was measured.
+
+    Args:
+        policy: changed in nothing.
+        questions: to train on; the first ones of different pictures are used.
+        longest: most tokens of a reply.
+
+    Raises:
+        UsageError: a gate does not pass; says which and why.
+    """
+    pictures = {question.png: question for question in reversed(questions)}
+    few = list(pictures.values())[-_CHECKED:]
+    torch.manual_seed(0)
+    say_error(check_pixels(policy, few))
+    gap = check_sampler(policy, few, longest)
+    say_error(f"sampler and trainer differ by {gap:.2g} nats a token")
+
+
+def train_grounder(folder: TrainingFolder, values: dict[str, Any]) -> None:
+    """Trains a vision-language model as ``hisa train grounder --model`` says.
+
+    Args:
+        folder: of the run.
+        values: of the command, complete; see `VisionSettings`.
+
+    Raises:
+        UsageError: the model, a target or a gate does not allow it.
+        OperatorError: the detector of ``--clean`` cannot be used.
+    """
+    settings = build_settings(VisionSettings, values)
+    form = FORMS[settings.reward]
+    policy = load_policy(settings.model, form, lora=settings.lora, seed=settings.seed)
+    least, most = policy.pixel_limits
+    limits = {"min_pixels": least, "max_pixels": min(most, settings.max_pixels)}
+    given = open_targets(values["data"], values["clean"], settings.seed, folder.path)
+    train_on, tuning = (ask_about(targets, **limits) for targets in given)
+    _check_lengths(policy, [*train_on, *tuning], settings)
+    trainer = VisionTrainer(policy, settings)
+    if folder.state is None:
+        run_gates(policy, train_on, settings.max_reply)
+    trainer.train(train_on, tuning, folder)
+    say(folder.checkpoint("last"))
+    say(_describe(policy.export(folder.path)))
+
+
+def _describe(path: Path) -> str:
+    return f"{path}: for vLLM, or --model hf:{path}" if path.name == "model" else f"{path}: adapter"
+
+
+def _check_lengths(
+    policy: VisionPolicy, questions: Sequence[Question], settings: VisionSettings
+) -> None:
+    most = min(settings.max_tokens, policy.most_tokens)
+    for question, length in zip(questions, policy.count_tokens(questions), strict=True):
+        if (tokens := length + settings.max_reply) > most:
+            size = f"{question.size.width}x{question.size.height}"
+            reason = f"its picture of {size} and a reply take {tokens} tokens, at most {most} fit"
+            raise UsageError(f"{question.place}: {reason}", fix="a smaller --max-pixels")
