@@ -119,6 +119,11 @@ PARTS: Mapping[str, Part] = {
     "vm": Part("building and running virtual machines under QEMU", script="install-vm.sh"),
     "mcp": Part("tools of MCP servers, HiSA as one", modules=("mcp", "jsonschema"), extra="mcp"),
     "train": Part("training policies (PyTorch)", modules=("torch", "safetensors"), extra="train"),
+    "train-lm": Part(
+        "training language models (PyTorch, transformers, peft)",
+        modules=("torch", "safetensors", "transformers", "peft", "accelerate", "gguf"),
+        extra="train-lm",
+    ),
     "socks": Part("models behind a SOCKS proxy", modules=("socksio",), extra="socks"),
     "screen": Part(
         "seeing and using your own screen (mss, PyAutoGUI)",

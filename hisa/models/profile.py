@@ -66,6 +66,9 @@ class Profile(BaseModel):
     """Whether replies are streamed; if a server refuses, they arrive whole."""
     token_ids: bool = False
     """Whether the server takes ``return_token_ids``, as vLLM does."""
+    plain_sampling: dict[str, float] = {}
+    """Fields that turn off what the server does to the distribution unasked, such as a cut of its
+    tail. Sent if token ids are requested: log-probs are those of the distribution before it."""
     structured: Literal["json_schema", "json_object", "none"] = "none"
     """How a reply that must be JSON is requested, besides the prompt."""
     small: bool = False

@@ -167,6 +167,7 @@ def encode(request: ModelRequest, profile: Profile, settings: ModelSettings) -> 
     body |= _effort_fields(settings, profile)
     if settings.tokens:
         body |= {"logprobs": True} | ({"return_token_ids": True} if profile.token_ids else {})
+        body = {**profile.plain_sampling, **body}
     if form := response_format(request, profile, settings):
         body["response_format"] = form
     return body

@@ -27,6 +27,8 @@ _SMALL_WEIGHTS = 4.6e9
 """Limit of the built-in profile "small": includes models named 4B, whose labels are rounded."""
 _BUFFERS = 400_000_000
 """Bytes besides weights and cache, mostly scores of 512 tokens: 152,000 floats each for Qwen."""
+_PLAIN: dict[str, float] = {"top_k": 0, "top_p": 1.0, "min_p": 0.0}
+"""Turns off llama.cpp's cuts of the distribution's tail."""
 _BLIND = {"planner": "--set planner.sees=elements", "grounder": "--set grounder.kind=elements"}
 """Roles that need to see, to the setting with which each can do without."""
 _NOT_SEEN = TextPart("(A picture was here. You cannot see pictures.)")
@@ -45,6 +47,7 @@ def profile_of(model: str) -> Profile:
     return Profile(
         name="gguf-small" if small else "gguf",
         price=Price(input=0, output=0),
+        plain_sampling=_PLAIN,
         structured="json_schema",
         small=small,
         constrains=small,
@@ -59,14 +62,15 @@ def build_spec(settings: ModelSettings, files: ModelFiles) -> ServerSpec:
     """Returns the specification of the server that a role's settings ask for."""
     header = read_header(files.weights)
     context = settings.context or min(_CONTEXT, header.number("context_length", _CONTEXT))
-    eyes = files.eyes.stat().st_size if files.eyes else 0
+    more = sum(file.stat().st_size for file in (files.eyes, files.adapter) if file)
     return ServerSpec(
         files.weights.resolve(),
         files.eyes,
         context,
         settings.threads,
+        adapter=files.adapter,
         name=settings.model,
-        bytes_needed=header.size + eyes + header.cache_bytes(context) + _BUFFERS,
+        bytes_needed=header.size + more + header.cache_bytes(context) + _BUFFERS,
     )
 
 

@@ -37,6 +37,8 @@ def _parameters(order: dict[str, Any]) -> Any:
     parameters.model.path = order["weights"]
     parameters.mmproj.path = order["eyes"]
     parameters.no_mmproj = not order["eyes"]
+    if order["adapter"]:
+        parameters.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(order["adapter"])]
     parameters.hostnames, parameters.port = ["127.0.0.1"], 0
     parameters.api_keys = [order["key"]]
     parameters.ui = parameters.endpoint_slots = False

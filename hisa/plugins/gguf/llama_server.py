@@ -48,9 +48,11 @@ class ServerSpec:
     """Tokens in and out together."""
     threads: int | None
     """None: llama.cpp's choice."""
-    name: str = field(compare=False)
+    adapter: Path | None = None
+    """The LoRA adapter that is added to the weights; None: none."""
+    name: str = field(compare=False, kw_only=True)
     """The model's name in its answers: as its first user calls it."""
-    bytes_needed: int = field(compare=False)
+    bytes_needed: int = field(compare=False, kw_only=True)
     """Memory that it takes, estimated."""
 
 
@@ -138,6 +140,7 @@ class LlamaServer:
         order = {
             "weights": str(spec.weights),
             "eyes": str(spec.eyes or ""),
+            "adapter": str(spec.adapter or ""),
             "name": spec.name,
             "context": spec.context,
             "threads": spec.threads,

@@ -15,7 +15,7 @@ __all__ = ["PREFIX", "ModelFiles", "fetched_names", "find_files", "place_of"]
 
 PREFIX = "gguf:"
 """The prefix of models' names."""
-_EYES = ",mmproj="
+_EYES, _ADAPTER = ",mmproj=", ",adapter="
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,8 @@ class ModelFiles:
 
     weights: Path
     eyes: Path | None = None
+    adapter: Path | None = None
+    """A LoRA adapter, such as `hisa train lora` writes."""
 
 
 def weights_folder() -> Path:
@@ -40,13 +42,15 @@ def place_of(name: str) -> Path:
 
 
 def find_files(model: str) -> ModelFiles:
-    """Returns the files of ``gguf:NAME`` or ``gguf:NAME,mmproj=FILE``.
+    """Returns the files of ``gguf:NAME``; ``,mmproj=FILE`` and ``,adapter=FILE`` may follow.
 
     Without ``mmproj=``, a file ``mmproj*.gguf`` beside the model is taken if it was made for it.
 
     Raises:
         ConfigError: a file is missing, or is not a GGUF file; the fix says how to fetch it.
     """
+    model, _, added = model.partition(_ADAPTER)
+    adapter = _find_adapter(Path(added).expanduser()) if added else None
     name, named, eyes = model.removeprefix(PREFIX).partition(_EYES)
     weights = place_of(name)
     if not weights.exists() and name in TABLE:
@@ -62,9 +66,23 @@ def find_files(model: str) -> ModelFiles:
             fix=f"name the model, and this file after it: {PREFIX}MODEL.gguf{_EYES}{weights}",
         )
     if not named:
-        return ModelFiles(weights, _eyes_beside(weights))
+        return ModelFiles(weights, _eyes_beside(weights), adapter)
     read_header(file := Path(eyes).expanduser())
-    return ModelFiles(weights, file)
+    return ModelFiles(weights, file, adapter)
+
+
+def _find_adapter(path: Path) -> Path:
+    """Returns the resolved path of an adapter.
+
+    Raises:
+        ConfigError: the file is missing, or is no adapter in GGUF form.
+    """
+    if (kind := read_header(path).values.get("general.type")) != "adapter":
+        raise ConfigError(
+            f"{path}: holds a {kind or 'model'}, not an adapter",
+            fix="hisa train lora … -o DIR writes DIR/adapter.gguf",
+        )
+    return path.resolve()
 
 
 def _eyes_beside(weights: Path) -> Path | None:
