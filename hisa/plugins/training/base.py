@@ -6,9 +6,10 @@ episode is its result. An episode whose machine failed has no reward and is not 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,13 +22,19 @@ __all__ = [
     "Draw",
     "Episode",
     "Item",
+    "Learner",
     "Look",
     "Policy",
+    "ReplySample",
     "Rollouts",
     "Sample",
+    "Source",
+    "Step",
     "Trainable",
     "Weights",
 ]
+
+_P = TypeVar("_P", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +100,48 @@ class Sample:
     version: int = 0  # of the policy that chose
     well_formed: bool = True  # whether the reply was a valid action; if not, its reward is 0
 
+    @property
+    def length(self) -> int:
+        """Number of a pointer's choices in the act."""
+        return {"done": 1, "click": 2, "type": 3}[self.act.kind]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySample:
+    """One step of a language model: the prompt and the reply as token ids."""
+
+    prompt: tuple[int, ...] = field(repr=False)
+    reply: tuple[int, ...] = field(repr=False)  # with the token that ends it, unless it was cut off
+    logprobs: tuple[float, ...] = field(default=(), repr=False)  # of the reply's tokens, in nats
+    version: int = 0  # of the policy that replied
+    well_formed: bool = True  # whether the reply could be used; if not, its reward is 0
+
+    @property
+    def logprob(self) -> float:
+        """Log-probability of the reply under the policy that wrote it."""
+        return math.fsum(self.logprobs)
+
+    @property
+    def entropy(self) -> float | None:
+        """Estimate of the entropy of a token, in nats: the mean surprise at the drawn tokens."""
+        return -self.logprob / len(self.logprobs) if self.logprobs else None
+
+    @property
+    def length(self) -> int:
+        """Number of tokens in the reply."""
+        return len(self.reply)
+
+
+Step: TypeAlias = Sample | ReplySample
+"""A step as a sample of either kind of policy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
     """One trajectory."""
 
     draw: Draw
-    samples: tuple[Sample, ...] = field(repr=False)
+    samples: tuple[Step, ...] = field(repr=False)
     score: float | None  # at the end, 0 to 1; None if the machine failed: it is not a sample
     solved: bool  # whether the score is 1
     truncated: bool = False  # whether the limit of steps ended it
@@ -141,17 +183,15 @@ class Policy(Protocol):
         ...
 
 
-class Rollouts(Protocol):
-    """A source of episodes. One conformance suite tests all of them."""
+class Source(Protocol[_P]):
+    """A source of episodes of one kind of policy. One conformance suite tests all of them."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Names that a `Draw` may have."""
         ...
 
-    def play(
-        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
-    ) -> Iterator[Episode]:
+    def play(self, draws: Sequence[Draw], policy: _P, *, greedy: bool = False) -> Iterator[Episode]:
         """Yields an episode for each draw, in the order in which they end.
 
         The policy is asked at each step, so its weights may change meanwhile. A machine that fails
@@ -172,6 +212,10 @@ class Rollouts(Protocol):
         ...
 
 
+Rollouts: TypeAlias = Source[Policy]
+"""A source of episodes of policies that choose acts for looks."""
+
+
 class Weights(Protocol):
     """A network in torch with a version."""
 
@@ -187,13 +231,16 @@ class Weights(Protocol):
         ...
 
 
-class Trainable(Policy, Weights, Protocol):
-    """A policy with a network."""
+class Learner(Weights, Protocol):
+    """A policy that is trained on samples of its kind."""
 
-    def log_probs(self, samples: Sequence[Sample]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Returns the log-probability of each sample's act, and the entropy, both float32 [n].
+    name: str
 
-        With gradients, at temperature 1; see `Choice`.
+    def log_probs(self, samples: Sequence[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Returns the log-probability of each sample's act or reply, and the entropy.
+
+        Both are float32 [n], at temperature 1, see `Choice`; the first one has gradients. The
+        entropy of a language model is that of a token; a mean over the reply.
         """
         ...
 
@@ -201,6 +248,10 @@ class Trainable(Policy, Weights, Protocol):
         """Restarts its sampling from a seed, so that the same looks get the same acts."""
         ...
 
-    def copy(self) -> Trainable:
-        """Returns a policy with the same weights and version, sharing nothing with this one."""
+    def copy(self) -> Self:
+        """Returns a policy with the same weights and version; training one leaves the other."""
         ...
+
+
+class Trainable(Policy, Learner, Protocol):
+    """A policy that chooses acts for looks, and has a network."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,21 @@ from click.core import ParameterSource
 
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import examples, say, say_error
-from hisa.errors import LibraryLacking, UsageError
-from hisa.machine.parts import install_command, list_missing
+from hisa.errors import UsageError
+from hisa.plugins.training.command_parts import (
+    PATH,
+    RUN,
+    open_run,
+    print_progress,
+    with_options,
+)
+from hisa.plugins.training.language_commands import (
+    BOUND,
+    check,
+    lora,
+    stored_model,
+    train_served_model,
+)
 from hisa.plugins.training.training_settings import (
     ClickSettings,
     CloningSettings,
@@ -27,7 +39,6 @@ from hisa.plugins.training.vlm_settings import VisionSettings, fill_preset
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Episode, Rollouts
-    from hisa.plugins.training.curves import MetricsRow
     from hisa.plugins.training.pointer_policy import PointerPolicy
     from hisa.plugins.training.strata import CloningSet
     from hisa.plugins.training.training_folder import TrainingFolder
@@ -35,28 +46,14 @@ if TYPE_CHECKING:
 __all__ = ["train"]
 
 _DEMONSTRATION_SEEDS = range(500_000, 501_000)
-_PATH = click.Path(path_type=Path)
-_RUN = (
-    click.option("-o", "out", required=True, metavar="DIR", type=_PATH, help="Folder of the run."),
-    click.option("--resume", is_flag=True, help="Resume the run in DIR after its last update."),
-)
 _POLICY = (
     click.argument("pages", nargs=-1, metavar="PAGES..."),
     click.option(
         "--from", "start", metavar="FILE", help="Checkpoint to start from (default: fresh)."
     ),
     click.option("--seed", type=click.IntRange(0, 10_000), default=0, help="Random seed (0)."),
-    *_RUN,
+    *RUN,
 )
-
-
-def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for part in reversed(parts):
-            command = part(command)
-        return command
-
-    return decorate
 
 
 @click.group(
@@ -70,7 +67,11 @@ def _with(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[...
     ),
 )
 def train() -> None:
-    """Train small policies, and a grounder on clicks, and plot the curves."""
+    """Train small policies and language models, and a grounder on clicks, and plot the curves."""
+
+
+train.add_command(lora)
+train.add_command(check)
 
 
 @contextmanager
@@ -79,49 +80,21 @@ def _run(
 ) -> Iterator[tuple[TrainingFolder, Any, Any]]:
     """Yields a run's folder, rollouts and policy; the last two are None for a grounder.
 
-    `values` is filled with the stored settings of a resumed run, except `total`.
-
-    Raises:
-        UsageError: a resumed run is given a setting other than `total`.
-        LibraryLacking: torch is not installed.
+    See `open_run`.
     """
-    if list_missing("train"):
-        raise LibraryLacking("training needs torch", fix=install_command("train"))
-    import torch
-
-    from hisa.plugins.training.pointer_policy import PointerPolicy
-    from hisa.plugins.training.training_folder import TrainingFolder, read_settings
-
-    if resume := values.pop("resume"):
-        stated = {n for n in values if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
-        if fixed := stated - {total}:
-            names = ", ".join(sorted(fixed))
-            raise UsageError(f"a resumed run keeps its settings; omit these options: {names}")
-        stored_settings = read_settings(out)
-        values.update(
-            {
-                name: stored_settings[name]
-                for name in stored_settings.keys() & values.keys() - stated
-            }
-        )
-    torch.set_num_threads(1)  # the networks are small: more threads would wait for each other
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     rollouts = policy = None
-    if "pages" in values:
-        start = values["start"]
-        policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(values["seed"])
-        rollouts = _source(values, out, ctx.meta["hisa.settings"], workers)
-    folder = TrainingFolder(out, values, resume=resume)
-    try:
-        yield folder, rollouts, policy
-    except KeyboardInterrupt as error:
-        say_error(f"stopped; all complete {total} are kept. Resume with:")
-        say_error(f"  hisa train {ctx.info_name} -o {out} --resume")
-        raise click.Abort from error
-    finally:
-        if rollouts:
-            rollouts.close()
-        folder.close()
+    with open_run(ctx, out, values, total) as folder:
+        try:
+            if "pages" in values:
+                from hisa.plugins.training.pointer_policy import PointerPolicy
+
+                start, seed = values["start"], values["seed"]
+                policy = PointerPolicy.load(Path(start)) if start else PointerPolicy.fresh(seed)
+                rollouts = _source(values, out, ctx.meta["hisa.settings"], workers)
+            yield folder(), rollouts, policy
+        finally:
+            if rollouts:
+                rollouts.close()
 
 
 def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) -> Rollouts:
@@ -144,17 +117,6 @@ def _source(values: dict[str, Any], out: Path, source: Any, workers: int = 1) ->
     return MachineRollouts(suite, settings, out / "runs", workers=workers)
 
 
-def _progress(total: int, row: MetricsRow) -> None:
-    """Print the most telling measures of an update, those that it has."""
-    names = ("loss", "reward", "greedy", "entropy", "kl", "truncated", "age_mean", "seconds")
-    measures = [(name, getattr(row, name)) for name in names]
-    line = ", ".join(f"{name} {value:.3g}" for name, value in measures if value is not None)
-    groups = f", {row.dropped_groups} of {row.groups} groups without spread" if row.groups else ""
-    if row.groups and row.dropped_groups == row.groups:
-        groups += ": no gradient, nothing was learned"
-    say_error(f"{row.phase} {row.update} of {total}: {line}{groups}")
-
-
 @train.command(
     epilog=examples(
         "hisa train sft click-button click-checkboxes enter-text -o cloned",
@@ -162,7 +124,7 @@ def _progress(total: int, row: MetricsRow) -> None:
         "--policy cloned/checkpoints/last.safetensors",
     )
 )
-@_with(_POLICY)
+@with_options(_POLICY)
 @click.option(
     "--demonstrations", type=click.IntRange(1, 1000), default=6, help="Episodes per page (6)."
 )
@@ -208,7 +170,7 @@ def sft(ctx: click.Context, /, out: Path, **values: Any) -> None:
                 with_greedy(row, evaluate(rollouts, policy, evaluation_draws(values["pages"], 20)))
             names = ["one-epoch"] if epoch == 1 else []
             folder.write(epoch, policy, optimizer, rows=[row], checkpoints=names)
-            _progress(settings.epochs, row)
+            print_progress(settings.epochs, row)
 
         clone(policy, samples, settings, optimizer, after_epoch, completed_epochs)
         say(f"{folder.checkpoint('last')}: cloned from {len(samples)} steps")
@@ -250,14 +212,20 @@ def _collect_episodes(
         "hisa train grpo click-link click-tab -o apart --max-age 2 --workers 4",
         "hisa train grpo own:tasks --env desktop "
         "--groups 2 --group-size 4 --max-steps 4 --updates 1 --evaluate-every 0 -o desks",
+        "hisa train grpo miniwob --task click-button --env desktop --model gguf:coder-0.5b "
+        "--from cloned/checkpoints/best.safetensors --groups 4 --group-size 4 -o spoken",
     )
 )
-@_with(_POLICY)
+@with_options(_POLICY)
 @options(GrpoSettings)
 @click.option(
     "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: off (0)."
 )
 @click.option("--workers", type=click.IntRange(1), default=1, help="Processes, or machines (1).")
+@click.option("--model", metavar="NAME", help="Train a language model: gguf:NAME or hf:FOLDER.")
+@click.option("--server", metavar="PLACE", help="Serves it: gguf:FILE, or the address of vLLM.")
+@click.option("--rank", type=click.IntRange(1, 256), default=16, help="Of its adapter (16).")
+@BOUND
 @click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option(
@@ -283,7 +251,16 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     With --max-age over 0, workers play in their own processes while the policy is updated. An
     episode starts only if it will be used at most that many updates after its first action, and
     is weighted by truncated importance; evaluations still run between updates.
+
+    With --model, train an adapter of a language model on the tasks of a SUITE. llama.cpp here, or
+    a vLLM server, answers with the newest adapter; its log-probs weigh each reply by truncated
+    importance. Before the first update the checks of hisa train check are made. Without --lr the
+    rate is 2e-5, and each update makes one step.
     """
+    if values["model"] or (values["resume"] and stored_model(out)):
+        if ctx.get_parameter_source("lr") != ParameterSource.COMMANDLINE:
+            values["lr"] = 2e-5
+        return train_served_model(ctx, out, values)
     machines = 1 if values["max_age"] else values["workers"]
     with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
         from hisa.plugins.training.grpo import StepTraining
@@ -294,7 +271,7 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
         if values["max_age"]:
             source = partial(_source, values, out, ctx.meta["hisa.settings"])
             workers = RolloutWorkers(source, values["workers"], values["max_age"])
-        after = partial(_progress, settings.updates)
+        after = partial(print_progress, settings.updates)
         parts = (folder, policy, rollouts, rollouts.tasks, settings, after)
         run = StepTraining(*parts, workers=workers)
         run.run()
@@ -320,7 +297,7 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
 )
 @options(ClickSettings)
 @options(VisionSettings)
-@_with(_RUN)
+@with_options(RUN)
 @click.pass_context
 def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
     """Train a network of 83,000 weights to click the target of a description.
@@ -367,8 +344,8 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
 
 
 @train.command(epilog=examples("hisa train report pulse control -o curves.svg"))
-@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=_PATH)
-@click.option("-o", "out", metavar="FILE", type=_PATH, help="Figure to write (DIR/curves.svg).")
+@click.argument("folders", nargs=-1, required=True, metavar="DIR...", type=PATH)
+@click.option("-o", "out", metavar="FILE", type=PATH, help="Figure to write (DIR/curves.svg).")
 def report(folders: tuple[Path, ...], out: Path | None) -> None:
     """Plot the curves of runs in one figure, and print their last numbers.
 

@@ -59,7 +59,6 @@ _MOST_RUNS = 6
 _COLOURS = ("#2563eb", "#d97706", "#059669", "#dc2626", "#7c3aed", "#0891b2")
 _WIDTH, _HEIGHT, _COLUMNS = 240, 150, 4  # of a panel, and panels side by side
 _Count = Annotated[int, Field(ge=0, le=10**9)]
-_CHOICES = {"done": 1, "click": 2, "type": 3}
 
 
 class TaskMetrics(BaseModel):
@@ -115,6 +114,8 @@ class MetricsRow(BaseModel):
     failed_episodes: _Count | None = None  # episodes whose machine failed; they are in no mean
     clipped: float | None = None  # share of steps whose ratio was clipped
     loss: float | None = None  # the loss that was minimised; its definition depends on the phase
+    # Loss of cloning on the turns of held-out runs, in nats per token; null between evaluations.
+    held_loss: float | None = None
     tasks: dict[str, TaskMetrics] = {}  # by name of the task
 
 
@@ -145,8 +146,8 @@ def episode_metrics(episodes: Iterable[Episode], *, version: int) -> dict[str, A
         "truncated": stats.mean(
             [sum(episode.truncated for episode in group) / len(group) for group in groups.values()]
         ),
-        "entropy": stats.mean([sample.entropy for sample in steps]),
-        "reply_length": stats.mean([_CHOICES[sample.act.kind] for sample in steps]),
+        "entropy": stats.mean([s.entropy for s in steps if s.entropy is not None]),
+        "reply_length": stats.mean([sample.length for sample in steps]),
         "turns": stats.mean([len(episode.samples) for episode in usable]),
         "episodes": len(usable),
         "steps": len(steps),

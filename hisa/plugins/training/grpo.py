@@ -20,15 +20,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
-from hisa.plugins.training.base import Draw, Episode, Policy, Rollouts, Sample, Trainable
+from hisa.plugins.training.base import Draw, Episode, Learner, Source, Step
 from hisa.plugins.training.curves import MetricsRow, TaskMetrics, episode_metrics
 from hisa.plugins.training.sft import adamw, clone, descend, seed_draws
 from hisa.plugins.training.strata import CloningSet, cloning_set
@@ -52,6 +51,8 @@ __all__ = [
     "z_scores",
 ]
 
+_L = TypeVar("_L", bound=Learner)
+_P = TypeVar("_P")
 _TUNING_SEEDS = 900_000
 """First seed of the instances on which the best checkpoint is chosen; seeds from 1,000,000 on are
 for reports, and no training uses them."""
@@ -80,7 +81,7 @@ class Batch(NamedTuple):
     groups of the mean over a group's steps.
     """
 
-    samples: list[Sample]
+    samples: list[Step]
     advantages: list[float]  # of the steps
     weights: list[float]  # of the steps; they sum to 1
     dropped: int  # groups with steps, but without a spread
@@ -103,7 +104,7 @@ def build_batch(episodes: Iterable[Episode]) -> Batch:
         if not draw.group or (first.task, first.seed) != (draw.task, draw.seed):
             reason = f"{draw} is in no group, or in one with {first.task!r}, seed {first.seed}"
             raise UsageError(reason, fix="play each instance as a group of its own, with a name")
-    scored_groups, dropped = list[tuple[list[Sample], list[float]]](), 0
+    scored_groups, dropped = list[tuple[list[Step], list[float]]](), 0
     for members in groups.values():
         played = [member for member in members if member.is_sample]
         scores = z_scores([reward for member in played for reward in member.rewards])
@@ -175,8 +176,8 @@ def step_grpo_loss(
 
 
 def update_policy(
-    policy: Trainable,
-    reference: Trainable,
+    policy: _L,
+    reference: _L,
     optimizer: torch.optim.Optimizer,
     batch: Batch,
     settings: GrpoSettings,
@@ -253,7 +254,7 @@ def evaluation_draws(tasks: Iterable[str], count: int, first: int = _TUNING_SEED
 
 
 def evaluate(
-    rollouts: Rollouts, policy: Policy, draws: Sequence[Draw], *, greedy: bool = True
+    rollouts: Source[_P], policy: _P, draws: Sequence[Draw], *, greedy: bool = True
 ) -> dict[str, list[bool]]:
     """Returns for each task whether each of its episodes was solved.
 
@@ -294,7 +295,7 @@ def pulse_set(episodes: Iterable[Episode], draws: random.Random) -> CloningSet:
     return cloning_set(chosen.values())
 
 
-class StepTraining:
+class StepTraining(Generic[_L]):
     """One run of step-level GRPO, written to its folder after each update.
 
     Args:
@@ -304,23 +305,26 @@ class StepTraining:
         tasks: names of the tasks to play.
         settings: of the run.
         after_update: gets each row; an error that it raises ends the run after that update.
+        before_update: gets the episodes of an update before it is made; an error ends the run.
         workers: play the episodes ahead, in other processes.
     """
 
     def __init__(
         self,
         folder: TrainingFolder,
-        policy: Trainable,
-        rollouts: Rollouts,
+        policy: _L,
+        rollouts: Source[_L],
         tasks: Sequence[str],
         settings: GrpoSettings,
         after_update: Callable[[MetricsRow], None] = lambda _row: None,
         *,
+        before_update: Callable[[Sequence[Episode]], None] = lambda _episodes: None,
         workers: RolloutWorkers | None = None,
     ) -> None:
         self.policy, self.reference = policy, policy.copy()
         self._folder, self._rollouts, self._tasks = folder, rollouts, tuple(tasks)
         self._settings, self._after_update, self._workers = settings, after_update, workers
+        self._before_update = before_update
         self._optimizer = adamw(policy, settings.lr)
         self.completed_updates = folder.restore(policy, self._optimizer, self.reference)
         self.best: float | None = folder.state["best"] if folder.state else None
@@ -361,6 +365,7 @@ class StepTraining:
         else:
             self.episodes = list(self._rollouts.play(self._draws(update), self.policy))
         self.episodes.sort(key=lambda episode: (episode.draw.group, episode.draw.member))
+        self._before_update(self.episodes)
         batch = build_batch(self.episodes)
         measures = update_policy(
             self.policy,
@@ -369,7 +374,7 @@ class StepTraining:
             batch,
             settings,
             clip_high=_DAPO_CLIP_HIGH if higher else None,
-            decoupled=self._workers is not None and settings.weighted,
+            decoupled=settings.decoupled or (self._workers is not None and settings.weighted),
         )
         facts = episode_metrics(self.episodes, version=version) | measures
         row = MetricsRow(update=update, dropped_groups=batch.dropped, **facts)
@@ -380,8 +385,10 @@ class StepTraining:
         """Runs the supervised phase, or only resets the reference in the other arms."""
         row, self.episodes, seed = MetricsRow(update=update), [], self._settings.seed
         if self._settings.arm == "pulse":
-            settings = CloningSettings(epochs=3, seed=seed)
-            settings = replace(settings, lr=settings.lr / 2)
+            small = self._settings.steps_at_once
+            settings = CloningSettings(
+                epochs=3, lr=self._settings.pulse_lr, steps_at_once=small, seed=seed
+            )
             means = list[tuple[float, float]]()
             data = pulse_set(self._folder.successes(), random.Random(f"pulse {seed}"))
             clone(self.policy, data.samples, settings, after_epoch=lambda _, *m: means.append(m))

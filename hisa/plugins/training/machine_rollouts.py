@@ -1,33 +1,55 @@
 """Rollouts on desktops and virtual machines: every episode is a run, as ``hisa run`` makes it.
 
 The bench's jobs make the runs, each on a fresh machine, in an event loop that runs while the caller
-waits for the next episode. The model of a run's planner is the policy, which is asked in the
-caller's thread.
+waits for the next episode. A small policy is itself the model of a run's planner, and is asked in
+the caller's thread; a language model is served (`language_rollouts`).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakSet
 
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
-from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, perform
+from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, RunMade, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
-from hisa.plugins.training.base import Draw, Episode, Policy, Sample
+from hisa.plugins.training.base import Draw, Episode, Policy, Sample, Step
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_planner import LOOK, act_reply
-from hisa.protocols import ModelReply, ModelRequest, TextPart
+from hisa.protocols import Model, ModelReply, ModelRequest, Role, TextPart
 
-__all__ = ["MachineRollouts", "no_sample"]
+__all__ = ["MachineRollouts", "Player", "RunRollouts", "UnreadableSteps", "no_sample"]
+
+_P = TypeVar("_P")
 
 
-class MachineRollouts:
-    """Episodes on machines; see `hisa.plugins.training.base.Rollouts`.
+class UnreadableSteps(ValueError):
+    """The steps of a run cannot be read as samples; the message is the reason."""
+
+
+class Player(Protocol):
+    """Plays one run as a policy."""
+
+    policy_name: str
+    models: Mapping[Role, Model]
+    """Models of this process by role, in place of those that the settings name."""
+    planner: dict[str, Any]
+    """Settings of the planner's model."""
+
+    def read_steps(self, run: Path) -> Sequence[Step]:
+        """Returns the steps of the run in a folder. Raises: UnreadableSteps."""
+        ...
+
+
+class RunRollouts(ABC, Generic[_P]):
+    """Episodes on machines; see `hisa.plugins.training.base.Source`.
 
     Members of a group get fresh machines with the same seed. No patterns are learned from the runs,
     and no model but the policy is asked.
@@ -58,7 +80,7 @@ class MachineRollouts:
         self._paths = {task.id: task.path for task in suite.tasks}
         self._folder, self._workers, self._environment = folder, workers, environment
         self._settings = settings.model_dump(mode="json")
-        self._settings["planner"] |= {"kind": "pointer", "sequence": 1}
+        self._settings["planner"] |= {"sequence": 1}
         self._settings["state"] |= {"steps": "raw", "refine": "window"}
         self._settings["patterns"] |= {"enabled": False}
         self._plays: WeakSet[Generator[Episode]] = WeakSet()
@@ -68,9 +90,7 @@ class MachineRollouts:
         """See `Rollouts`."""
         return tuple(self._paths)
 
-    def play(
-        self, draws: Sequence[Draw], policy: Policy, *, greedy: bool = False
-    ) -> Iterator[Episode]:
+    def play(self, draws: Sequence[Draw], policy: _P, *, greedy: bool = False) -> Iterator[Episode]:
         """Yields episodes, see `Rollouts`; machines go on while the caller waits for the next one.
 
         They run in their own event loop, so this cannot be called inside another one.
@@ -96,14 +116,12 @@ class MachineRollouts:
         for play in list(self._plays):
             play.close()
 
-    def _play_episodes(
-        self, draws: Sequence[Draw], policy: Policy, greedy: bool
-    ) -> Generator[Episode]:
+    def _play_episodes(self, draws: Sequence[Draw], policy: _P, greedy: bool) -> Generator[Episode]:
         with asyncio.Runner() as runner:  # on exit it cancels the tasks that still run
             loop, room = runner.get_loop(), asyncio.Semaphore(self._workers)
             waiting = {
-                loop.create_task(self._episode(draw, _RecordingPolicy(policy, greedy), room))
-                for draw in draws
+                loop.create_task(self._episode(draw, player, room))
+                for draw, player in zip(draws, self._players(draws, policy, greedy), strict=True)
             }
             while waiting:
                 ended, waiting = runner.run(
@@ -111,12 +129,14 @@ class MachineRollouts:
                 )
                 yield from (work.result() for work in ended)
 
-    async def _episode(
-        self, draw: Draw, model: _RecordingPolicy, room: asyncio.Semaphore
-    ) -> Episode:
-        settings, ended = deepcopy(self._settings), RunEnded(status="defect")
+    @abstractmethod
+    def _players(self, draws: Sequence[Draw], policy: _P, greedy: bool) -> list[Player]:
+        """Returns the players of the draws, in order."""
+
+    async def _episode(self, draw: Draw, player: Player, room: asyncio.Semaphore) -> Episode:
+        settings, ended, run = deepcopy(self._settings), RunEnded(status="defect"), ""
         settings["run"]["seed"] = draw.seed
-        settings["models"]["planner"]["temperature"] = float(not model.greedy)
+        settings["models"]["planner"] |= player.planner
         job = Job(
             task=self._paths[draw.task],
             settings=settings,
@@ -124,21 +144,46 @@ class MachineRollouts:
             environment=self._environment,
         )
         async with room:
-            async for message in perform(job, {"planner": model}):
+            async for message in perform(job, player.models):
                 if isinstance(message, RunEnded):
                     ended = message
-        reason = ended.message or ended.score_detail
+                elif isinstance(message, RunMade):
+                    run = message.run
+        reason, steps = ended.message or ended.score_detail, list[Step]()
         failure = no_sample(ended.status, ended.steps, ended.score, reason)
+        try:
+            steps = list(player.read_steps(self._folder / run)) if run else []
+        except UnreadableSteps as error:
+            failure = failure or str(error)
         solved = not failure and is_success(ended.status, ended.score_state, ended.score)
         return Episode(
             draw,
-            tuple(model.samples),
+            tuple(steps),
             None if failure else ended.score,
             solved,
             truncated=ended.status == "max_steps",
             failure=failure,
-            policy=model.policy.name,
+            policy=player.policy_name,
         )
+
+
+class MachineRollouts(RunRollouts[Policy]):
+    """Episodes of policies that choose acts for looks."""
+
+    def __init__(
+        self,
+        suite: Suite,
+        settings: Settings,
+        folder: Path,
+        *,
+        workers: int = 1,
+        environment: str = "",
+    ) -> None:
+        super().__init__(suite, settings, folder, workers=workers, environment=environment)
+        self._settings["planner"] |= {"kind": "pointer"}
+
+    def _players(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> list[Player]:
+        return [_RecordingPolicy(policy, greedy) for _ in draws]
 
 
 def no_sample(status: RunStatus, steps: int, score: float | None, reason: str) -> str:
@@ -162,16 +207,23 @@ class _RecordingPolicy:
     """The model of one run's planner, which records the steps."""
 
     def __init__(self, policy: Policy, greedy: bool) -> None:
-        self.name, self.policy, self.greedy = f"pointer:{policy.name}", policy, greedy
-        self.samples: list[Sample] = []
+        self.name, self.policy_name = f"pointer:{policy.name}", policy.name
+        self._policy, self._greedy = policy, greedy
+        self.models: Mapping[Role, Model] = {"planner": self}
+        self.planner: dict[str, Any] = {"temperature": float(not greedy)}
+        self._samples: list[Sample] = []
+
+    def read_steps(self, run: Path) -> Sequence[Step]:
+        """Returns the steps since it was made."""
+        return self._samples
 
     async def complete(self, request: ModelRequest, /) -> ModelReply:
         """See `Model`."""
         part = next(message.parts[0] for message in request.messages if message.role == "user")
         assert isinstance(part, TextPart)
         look = LOOK.validate_json(part.text)
-        (choice,) = self.policy.choose([look], greedy=self.greedy)
-        act, version = choice.act, self.policy.version
+        (choice,) = self._policy.choose([look], greedy=self._greedy)
+        act, version = choice.act, self._policy.version
         allowed = features(look).allows(act)  # if not, the planner refuses it too, and asks again
-        self.samples.append(Sample(look, act, choice.logprob, choice.entropy, version, allowed))
+        self._samples.append(Sample(look, act, choice.logprob, choice.entropy, version, allowed))
         return act_reply(choice, self.name, version)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from hisa.errors import EnvironmentFailed
 
 if TYPE_CHECKING:
-    from hisa.plugins.training.base import Draw, Episode, Rollouts, Trainable
+    from hisa.plugins.training.base import Draw, Episode, Learner, Rollouts, Trainable
 
 __all__ = ["RolloutWorkers"]
 
@@ -40,7 +40,7 @@ class RolloutWorkers:
         self._waves: dict[int, list[Future[list[Episode]]]] = {}
 
     def batch(
-        self, update: int, draws: Callable[[int], Sequence[Draw]], policy: Trainable
+        self, update: int, draws: Callable[[int], Sequence[Draw]], policy: Learner
     ) -> list[Episode]:
         """Returns the episodes of an update, and begins those of the next ones.
 

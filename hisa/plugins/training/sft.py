@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from hisa.errors import UsageError
-from hisa.plugins.training.base import Sample, Trainable
+from hisa.plugins.training.base import Learner, Step
 from hisa.plugins.training.training_settings import CloningSettings
 
 __all__ = ["adamw", "clone", "descend", "seed_draws"]
@@ -27,12 +27,12 @@ def seed_draws(*numbers: int) -> random.Random:
     return draws
 
 
-def adamw(policy: Trainable, lr: float) -> torch.optim.Optimizer:
+def adamw(policy: Learner, lr: float) -> torch.optim.Optimizer:
     """Returns a new AdamW optimiser with a constant rate and no weight decay."""
     return torch.optim.AdamW(policy.network.parameters(), lr=lr, weight_decay=0.0)
 
 
-def descend(policy: Trainable, optimizer: torch.optim.Optimizer) -> None:
+def descend(policy: Learner, optimizer: torch.optim.Optimizer) -> None:
     """Makes a step along the current gradients, clipped to a norm of 1, and clears them."""
     torch.nn.utils.clip_grad_norm_(policy.network.parameters(), 1.0)
     optimizer.step()
@@ -40,8 +40,8 @@ def descend(policy: Trainable, optimizer: torch.optim.Optimizer) -> None:
 
 
 def clone(
-    policy: Trainable,
-    samples: Sequence[Sample],
+    policy: Learner,
+    samples: Sequence[Step],
     settings: CloningSettings,
     optimizer: torch.optim.Optimizer | None = None,
     after_epoch: Callable[[int, float, float], None] = lambda _epoch, _loss, _entropy: None,
@@ -68,10 +68,12 @@ def clone(
         order, losses, entropies = list(samples), 0.0, 0.0
         seed_draws(settings.seed, epoch).shuffle(order)
         for start in range(0, len(order), settings.batch):
-            logprobs, entropy = policy.log_probs(order[start : start + settings.batch])
-            (-logprobs.mean()).backward()
+            batch = order[start : start + settings.batch]
+            for first in range(0, len(batch), settings.steps_at_once):
+                logprobs, entropy = policy.log_probs(batch[first : first + settings.steps_at_once])
+                (-logprobs.sum() / len(batch)).backward()
+                losses -= float(logprobs.detach().sum())
+                entropies += float(entropy.detach().sum())
             descend(policy, optimizer)
-            losses -= float(logprobs.detach().sum())
-            entropies += float(entropy.detach().sum())
         policy.version += 1
         after_epoch(epoch + 1, losses / len(order), entropies / len(order))

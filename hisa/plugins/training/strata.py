@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from hisa.plugins.training.base import Choice, Draw, Episode, Look, Policy, Rollouts, Sample
+from hisa.plugins.training.base import Choice, Draw, Episode, Look, Policy, Rollouts, Step
 
 __all__ = ["CloningSet", "PooledPolicy", "Strata", "by_outcome", "cloning_set", "collect"]
 
@@ -35,7 +35,7 @@ class CloningSet:
     is left out: episodes "unsolved" and "failed", steps "malformed".
     """
 
-    samples: list[Sample]
+    samples: list[Step]
     counts: Counter[str]
 
 
@@ -53,7 +53,7 @@ def by_outcome(episodes: Iterable[Episode]) -> Strata:
 def cloning_set(episodes: Iterable[Episode]) -> CloningSet:
     """Returns the well-formed steps of all solved episodes."""
     counts: Counter[str] = Counter()
-    samples: list[Sample] = []
+    samples: list[Step] = []
     tasks = set()
     for episode in episodes:
         if not (episode.is_sample and episode.solved):

@@ -1,4 +1,4 @@
-"""Settings of the three trainings; a field with a help text is also an option of its command."""
+"""Settings of the trainings; a field with a help text is also an option of its command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import Any, TypeVar
 
 import click
 
-__all__ = ["ClickSettings", "CloningSettings", "GrpoSettings", "build_settings", "options"]
+__all__ = [
+    "ClickSettings",
+    "CloningSettings",
+    "GrpoSettings",
+    "LoraSettings",
+    "build_settings",
+    "options",
+]
 
 _S = TypeVar("_S")
 _COUNT, _AT_LEAST_1 = click.IntRange(0, 1_000_000), click.IntRange(1)
@@ -49,7 +56,26 @@ class CloningSettings:
     epochs: int = _option(30, "Passes over all steps.", click.IntRange(1, 10_000))
     batch: int = _option(16, "Steps per update.", _AT_LEAST_1)
     lr: float = _option(1e-3, "Constant learning rate of AdamW.")
+    steps_at_once: int = 256  # steps of one forward pass; this only bounds memory
     seed: int = 0  # of the order of samples
+
+
+@dataclass(frozen=True, slots=True)
+class LoraSettings:
+    """Settings of cloning by a language model.
+
+    The paper's RL starts after one epoch. Its rate of 1e-5 is for all weights; adapters are usually
+    trained at ten times that.
+    """
+
+    epochs: int = _option(1, "Passes over all turns.", click.IntRange(1, 1000))
+    batch: int = _option(8, "Turns per update.", _AT_LEAST_1)
+    lr: float = _option(1e-4, "Constant learning rate of AdamW.")
+    rank: int = _option(16, "Rank of the adapter; its alpha is twice that.", click.IntRange(1, 256))
+    most_tokens: int = _option(2048, "Leave out turns with more.", click.IntRange(16))
+    hold_out: float = _option(0.1, "Share of the runs held out.", click.FloatRange(0, 0.9))
+    evaluate_every: int = _option(20, "Updates between losses on held-out runs; 0: ends.", _COUNT)
+    seed: int = _option(0, "Of the adapter, the order and the held-out runs.", _COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +95,12 @@ class GrpoSettings:
     evaluate_every: int = _option(5, "Updates between greedy scores; 0: never.", _COUNT)
     pulse_at: int = _option(0, "Update that is Entropulse's phase; 0: none.", _COUNT)
     arm: str = _option("pulse", "See above.", click.Choice(["pulse", "control", "higher-clip"]))
+    pulse_lr: float = 5e-4  # of Entropulse: half of cloning's
     passes: int = 4  # optimiser steps per update, each over the whole batch; the first number tried
     steps_at_once: int = 256  # steps of one forward pass; this only bounds memory
     evaluation_seeds: int = 20  # instances of each task for a greedy score
     weighted: bool = True  # whether older episodes are weighted by importance
+    decoupled: bool = False  # whether another program computed the samples' log-probabilities
     seed: int = 0
 
 

@@ -1,0 +1,220 @@
+"""Gates before the first update: what must hold of recorded turns, or training learns nonsense.
+
+The log-probs of the trainer are those of the server; the replies were drawn from the policy's whole
+distribution; malformed replies are samples, with reward 0. ``hisa train check`` runs them alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+
+from hisa.errors import UsageError
+from hisa.plugins.training.base import Episode, ReplySample
+from hisa.plugins.training.language_policy import LanguagePolicy
+from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn
+from hisa.runs.turns import Turn
+
+__all__ = [
+    "FirstUpdateGates",
+    "Gate",
+    "check_logprobs",
+    "check_malformed",
+    "check_sampling",
+    "check_surprise",
+    "check_turns",
+    "sampling_problem",
+]
+
+_FARTHEST = 4.0
+"""Standard errors between surprise and entropy that pass: one honest check of 16,000 is farther."""
+_PLAIN: dict[str, tuple[float, ...]] = {
+    "temperature": (1.0,),
+    "top_p": (1.0,),
+    "top_k": (0, -1),
+    "min_p": (0.0,),
+    "repetition_penalty": (1.0,),
+    "repeat_penalty": (1.0,),
+    "frequency_penalty": (0.0,),
+    "presence_penalty": (0.0,),
+}
+"""Fields of a request to the values at which replies are drawn from the whole distribution."""
+_CONSTRAINTS = (
+    *("response_format", "grammar", "json_schema", "structured_outputs", "logit_bias", "tools"),
+    *("guided_json", "guided_regex", "guided_choice", "guided_grammar"),
+)
+
+
+class Gate(NamedTuple):
+    """The result of a gate; ``passed`` is None if the turns do not show it."""
+
+    name: str
+    passed: bool | None
+    detail: str
+
+    def __str__(self) -> str:
+        """Returns a line for a person."""
+        state = {True: "passed", False: "FAILED", None: "not shown"}[self.passed]
+        return f"{state:<9} {self.name}: {self.detail}"
+
+
+def sampling_problem(turn: Turn) -> str:
+    """Returns why the reply to a request was not drawn from the policy as it is; empty if it was.
+
+    Constrained replies are drawn from another distribution than the log-probs describe, as are
+    those at another temperature or with a part of the tokens cut off.
+    """
+    body = turn.request
+    if field := next((name for name in _CONSTRAINTS if body.get(name)), ""):
+        return f"its replies were constrained ({field})"
+    for name, plain in _PLAIN.items():
+        if name in body and body[name] not in plain:
+            return f"its replies were sampled with {name} {body[name]}, not {plain[0]:g}"
+    if "temperature" not in body:
+        return "its replies were sampled at a temperature that the request does not say"
+    return ""
+
+
+def check_sampling(turns: Iterable[Turn]) -> Gate:
+    """Checks the requests: nothing constrains the replies, and nothing changes the sampling."""
+    every = list(turns)
+    problems = [problem for turn in every if (problem := sampling_problem(turn))]
+    if problems:
+        return Gate("sampling", False, f"{len(problems)} of {len(every)} turns: {problems[0]}")
+    return Gate("sampling", bool(every) or None, f"{len(every)} requests change nothing")
+
+
+def check_logprobs(
+    policy: LanguagePolicy, samples: Sequence[ReplySample], *, bound: float = 0.1
+) -> Gate:
+    """Checks that the trainer's log-probs equal the server's, token by token.
+
+    Args:
+        policy: with the weights that were served.
+        samples: of recorded turns.
+        bound: of the mean difference, in nats.
+    """
+    name = "log-probs"
+    if not samples:
+        return Gate(name, None, "no turn has token ids and log-probs")
+    with torch.inference_mode():
+        differences = torch.cat(
+            [policy.score(s).logprobs - torch.tensor(s.logprobs) for s in samples]
+        )
+    mean, most = float(differences.abs().mean()), float(differences.abs().max())
+    detail = (
+        f"{len(differences)} tokens of {len(samples)} replies differ from the server's by "
+        f"{mean:.4f} nats in the mean (bound {bound:g}), {most:.3f} at most"
+    )
+    return Gate(name, mean <= bound, detail)
+
+
+def check_surprise(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> Gate:
+    """Checks by the replies themselves that they were drawn at temperature 1 from all tokens.
+
+    The surprise -log p of a drawn token is the entropy in the mean. A server that cuts off the tail
+    or lowers the temperature, whatever the request says, gives replies that surprise too little.
+    """
+    name = "drawn from the whole distribution"
+    surprise = entropy = variance = 0.0
+    with torch.inference_mode():
+        for sample in samples:
+            scores = policy.score(sample)
+            surprise -= float(scores.logprobs.sum())
+            entropy += float(scores.entropies.sum())
+            variance += float(scores.variances.sum())
+    tokens = sum(sample.length for sample in samples)
+    if not variance:
+        return Gate(name, None, f"{tokens} tokens, of which none was a choice")
+    distance = (surprise - entropy) / math.sqrt(variance)
+    detail = (
+        f"surprise {surprise / tokens:.3f} nats a token, entropy {entropy / tokens:.3f}: "
+        f"{distance:+.1f} standard errors (at most {_FARTHEST:g})"
+    )
+    return Gate(name, abs(distance) <= _FARTHEST, detail)
+
+
+def check_malformed(refused: int, samples: Iterable[ReplySample]) -> Gate:
+    """Checks that each refused reply is a sample, which then has no reward.
+
+    Args:
+        refused: replies that the planner refused.
+        samples: of the same runs.
+    """
+    without = sum(not sample.well_formed for sample in samples)
+    detail = f"{refused} replies were refused, {without} samples have reward 0 for their form"
+    return Gate("malformed replies", refused == without if refused or without else None, detail)
+
+
+def check_turns(
+    policy: LanguagePolicy, encoder: TurnEncoder, turns: Sequence[Turn], *, bound: float = 0.1
+) -> list[Gate]:
+    """Runs all gates on answered turns of one role, by the weights that wrote them.
+
+    Args:
+        policy: with the weights that were served.
+        encoder: makes the samples.
+        turns: recorded ones.
+        bound: see `check_logprobs`.
+    """
+    samples, reasons = list[ReplySample](), list[str]()
+    for turn in turns:
+        try:
+            samples.append(encoder.sample(turn))
+        except UnfitTurn as error:
+            reasons.append(str(error))
+    whole = f"{len(samples)} of {len(turns)} turns are samples"
+    if reasons:
+        whole += f"; the first other: {reasons[0]}"
+    return [
+        Gate("turns", not reasons if turns else None, whole),
+        check_sampling(turns),
+        check_logprobs(policy, samples, bound=bound),
+        check_surprise(policy, samples),
+        check_malformed(sum(bool(turn.refused) for turn in turns), samples),
+    ]
+
+
+class FirstUpdateGates:
+    """Checks the episodes of the first update of a process, before it is made.
+
+    Args:
+        policy: that played them.
+        refused: returns the number of replies that the planners refused.
+        bound: see `check_logprobs`.
+        report: gets each `Gate`.
+    """
+
+    def __init__(
+        self,
+        policy: LanguagePolicy,
+        refused: Callable[[], int],
+        bound: float,
+        report: Callable[[Gate], None],
+    ) -> None:
+        self._policy, self._refused, self._bound, self._report = policy, refused, bound, report
+        self._passed = False
+
+    def __call__(self, episodes: Iterable[Episode]) -> None:
+        """Runs the gates unless they have passed.
+
+        Raises:
+            UsageError: one failed; nothing was trained.
+        """
+        samples = [s for e in episodes for s in e.samples if isinstance(s, ReplySample)]
+        if self._passed or not samples:
+            return
+        gates = (
+            check_logprobs(self._policy, samples, bound=self._bound),
+            check_surprise(self._policy, samples),
+            check_malformed(self._refused(), samples),
+        )
+        for gate in gates:
+            self._report(gate)
+        if failed := [gate for gate in gates if gate.passed is False]:
+            reason = f"nothing was trained: {failed[0].name}: {failed[0].detail}"
+            raise UsageError(reason, fix="hisa train check --help")
+        self._passed = True

@@ -1,0 +1,164 @@
+"""Cloning, gates and exports of a language model: a tiny Qwen2, llama.cpp and recorded runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("peft", reason="needs the extra train-lm: hisa install train-lm")
+pytest.importorskip("xllamacpp", reason="needs llama.cpp: hisa install gguf")
+
+import torch
+
+torch.set_num_threads(1)
+
+from hisa.errors import ConfigError, UsageError  # noqa: E402
+from hisa.plugins.gguf.model_names import find_files  # noqa: E402
+from hisa.plugins.training.adapter_export import (  # noqa: E402
+    export_gguf,
+    export_merged,
+    export_peft,
+)
+from hisa.plugins.training.curves import MetricsRow, read_metrics  # noqa: E402
+from hisa.plugins.training.gates import check_logprobs, check_turns  # noqa: E402
+from hisa.plugins.training.language_policy import LanguagePolicy  # noqa: E402
+from hisa.plugins.training.lora import LoraTraining, mean_loss, reply_loss  # noqa: E402
+from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
+from hisa.plugins.training.training_settings import LoraSettings  # noqa: E402
+from hisa.plugins.training.turn_batches import (  # noqa: E402
+    CloningTurns,
+    TurnEncoder,
+    cloning_turns,
+    read_turns,
+)
+from tests.plugins.training.language_parts import as_turn, ask, play_teacher  # noqa: E402
+from tests.plugins.training.tiny_qwen import write_tiny_qwen  # noqa: E402
+
+pytestmark = pytest.mark.process
+SETTINGS = LoraSettings(epochs=2, batch=2, lr=3e-3, rank=4, evaluate_every=2)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_qwen(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return play_teacher(tmp_path_factory.mktemp("teacher"), ("ada", "bob"))
+
+
+def fresh(tiny: Path) -> LanguagePolicy:
+    return LanguagePolicy.open(f"gguf:{tiny}", rank=4)
+
+
+def recorded(policy: LanguagePolicy, runs: Path, hold_out: float = 0.5) -> CloningTurns:
+    turns = read_turns([runs], solved=True, roles=("planner",))
+    return cloning_turns(turns, TurnEncoder(policy.tokenizer), most_tokens=4096, hold_out=hold_out)
+
+
+def test_loss_of_recorded_turns_equals_that_of_transformers(tiny: Path, runs: Path) -> None:
+    policy = fresh(tiny)
+    data = recorded(policy, runs, hold_out=0)
+    assert (len(data.samples), sum(data.counts.values())) == (6, 0)
+    last = policy.tokenizer.decode(data.samples[0].reply)
+    assert last == '{"action": "type", "element": 1, "text": "ada"}<|im_end|>'
+    longest = max(len(s.prompt) + s.length for s in data.samples)
+    ids = torch.zeros(6, longest, dtype=torch.long)
+    labels, seen = torch.full_like(ids, -100), torch.zeros_like(ids)
+    for row, sample in enumerate(data.samples):
+        whole = torch.tensor([*sample.prompt, *sample.reply])
+        ids[row, : len(whole)], seen[row, : len(whole)] = whole, 1
+        labels[row, len(sample.prompt) : len(whole)] = torch.tensor(sample.reply)
+    theirs = policy.model(input_ids=ids, attention_mask=seen, labels=labels).loss
+    theirs.backward()
+    gradients = [weight.grad.clone() for weight in policy.network]
+    policy.network.zero_grad()
+    assert reply_loss(policy, data.samples) == pytest.approx(theirs.item(), abs=1e-5)
+    for own, other in zip(policy.network, gradients, strict=True):
+        torch.testing.assert_close(own.grad, other, atol=1e-5, rtol=1e-3)
+
+
+def train(
+    folder: Path, tiny: Path, runs: Path, *, stop: int = 0, resume: bool = False
+) -> LoraTraining:
+    """A run of four updates, ended by Ctrl-C after one of them if so wished."""
+
+    def after_update(row: MetricsRow) -> None:
+        if stop and row.update == stop:
+            raise KeyboardInterrupt
+
+    policy = fresh(tiny)
+    data = recorded(policy, runs)
+    training_folder = TrainingFolder(folder, {}, resume=resume)
+    run = LoraTraining(training_folder, policy, data.samples, data.held, SETTINGS)
+    run.after_update = after_update
+    try:
+        run.run()
+    except KeyboardInterrupt:
+        assert stop
+    finally:
+        training_folder.close()
+    return run
+
+
+def test_a_stopped_and_resumed_cloning_equals_one_never_stopped(
+    tmp_path: Path, tiny: Path, runs: Path
+) -> None:
+    whole = train(tmp_path / "whole", tiny, runs)
+    assert whole.updates == 4
+    train(tmp_path / "stopped", tiny, runs, stop=3)
+    resumed = train(tmp_path / "stopped", tiny, runs, resume=True)
+    for own, other in zip(resumed.policy.network, whole.policy.network, strict=True):
+        assert torch.equal(own, other)
+    rows = read_metrics(tmp_path / "whole").rows
+    held = [row.held_loss for row in rows if row.held_loss is not None]
+    assert len(held) == 3
+    assert held[-1] < held[0]
+    restored = LanguagePolicy.open(
+        f"gguf:{tiny}", start=tmp_path / "whole" / "checkpoints" / "best.safetensors"
+    )
+    samples = recorded(restored, runs).held
+    assert mean_loss(restored, samples) == pytest.approx(whole.best, abs=1e-6)
+
+
+def test_an_exported_adapter_is_what_llama_cpp_plays(
+    tmp_path: Path, tiny: Path, runs: Path
+) -> None:
+    policy = train(tmp_path / "run", tiny, runs).policy
+    adapter = export_gguf(policy, tmp_path / "adapter.gguf")
+    plain, adapted = f"gguf:{tiny}", f"gguf:{tiny},adapter={adapter}"
+    before, after = (ask(model, [1], temperature=0.0)[0].text for model in (plain, adapted))
+    assert before != after
+    encoder = TurnEncoder(policy.tokenizer)
+    turns = [as_turn(reply) for reply in ask(adapted, range(8))]
+    samples = [encoder.sample(turn) for turn in turns]
+    right, wrong = (check_logprobs(p, samples) for p in (policy, fresh(tiny)))
+    assert right.passed, right.detail
+    assert not wrong.passed, "the base model did not write these replies"
+    assert all(gate.passed is not False for gate in check_turns(policy, encoder, turns))
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+def test_a_merged_model_and_a_folder_of_peft_score_as_the_policy(
+    tmp_path: Path, tiny: Path, runs: Path
+) -> None:
+    from peft import PeftModel
+    from transformers import AutoModelForCausalLM
+
+    policy = train(tmp_path / "run", tiny, runs).policy
+    sample = recorded(policy, runs).held[0]
+    expected = policy.score(sample).logprobs.detach()
+    ids = torch.tensor([[*sample.prompt, *sample.reply]])
+    base = AutoModelForCausalLM.from_pretrained(tiny.parent, gguf_file=tiny.name)
+    peft = PeftModel.from_pretrained(base, export_peft(policy, tmp_path / "peft"))
+    logs = peft(ids).logits[0, len(sample.prompt) - 1 : -1].log_softmax(-1)
+    own = logs.gather(1, torch.tensor(sample.reply)[:, None])[:, 0]
+    torch.testing.assert_close(own, expected, atol=1e-4, rtol=1e-4)
+    merged = LanguagePolicy.open(f"hf:{export_merged(policy, tmp_path / 'merged')}")
+    torch.testing.assert_close(merged.score(sample).logprobs, expected, atol=1e-4, rtol=1e-4)
+    with pytest.raises(ConfigError, match="not an adapter"):
+        find_files(f"gguf:{tiny},adapter={tiny}")
+    with pytest.raises(UsageError, match="begins with neither"):
+        LanguagePolicy.open(str(tiny))
