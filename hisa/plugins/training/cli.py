@@ -35,7 +35,7 @@ from hisa.plugins.training.training_settings import (
     build_settings,
     options,
 )
-from hisa.plugins.training.vlm_settings import VisionSettings, fill_preset
+from hisa.plugins.training.vlm_command import VisionSettings, train_vision_model
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Episode, Rollouts
@@ -315,17 +315,14 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
 
     With --model, train a vision-language model of Qwen2.5-VL's class instead, with the settings of
     GTA1's table 7: 250 updates and no cold start, if not stated. --clean then judges annotations by
-    what HiSA's detector sees. DIR also gets model/ or adapter/.
+    what HiSA's detector sees. DIR also gets model/ or adapter/. "--updates 0" only checks that
+    pictures reach the model and that replies are drawn from it.
     """
     if values["clean"] is not None and not values["data"]:
         raise UsageError("--clean needs recorded screens", fix="--data DIR")
-    fill_preset(ctx, values)
+    if train_vision_model(ctx, out, values):
+        return
     with _run(ctx, out, values, "updates") as (folder, _, _):
-        if values.get("model"):
-            from hisa.plugins.training.vlm_grounder import train_grounder
-
-            train_grounder(folder, values)
-            return
         from hisa.plugins.training.grounder import ClickTrainer, Pool
         from hisa.plugins.training.widget_pages import training_targets
 

@@ -12,7 +12,7 @@ replies come first, if there are any.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,17 @@ import torch
 from hisa.cli.out import say, say_error
 from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
+from hisa.plugins.training.command_parts import print_progress
 from hisa.plugins.training.curves import MetricsRow
 from hisa.plugins.training.grpo import step_grpo_loss, z_scores
 from hisa.plugins.training.sft import seed_draws
 from hisa.plugins.training.training_folder import TrainingFolder
 from hisa.plugins.training.training_settings import build_settings
+from hisa.plugins.training.vlm_command import VisionSettings
 from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
 from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
 from hisa.plugins.training.vlm_questions import Question, ask_about, open_targets
 from hisa.plugins.training.vlm_replies import FORMS
-from hisa.plugins.training.vlm_settings import VisionSettings
 
 __all__ = ["VisionTrainer", "run_gates", "train_grounder"]
 
@@ -47,6 +48,7 @@ class VisionTrainer:
 
     def __init__(self, policy: VisionPolicy, settings: VisionSettings) -> None:
         self.policy, self.settings = policy, settings
+        self.malformed = 0  # replies of the last update that were not in the form of the arm
         self.optimizer = self._optimize(settings.cold_lr)
 
     def step(self, questions: Sequence[Question]) -> MetricsRow:
@@ -60,14 +62,8 @@ class VisionTrainer:
             self.optimizer = self._optimize(settings.lr)
         draws = seed_draws(settings.seed, policy.version)
         chosen = [questions[draws.randrange(len(questions))] for _ in range(settings.targets)]
-        try:
-            if policy.version < settings.cold_start:
-                measures = self._teach(chosen)
-            else:
-                measures = self._reinforce(chosen)
-        except ValueError as error:
-            reason = f"update {policy.version + 1}: {error}"
-            raise UsageError(reason, fix="a lower --lr; the last checkpoint is kept") from error
+        teaches = policy.version < settings.cold_start
+        measures = self._teach(chosen) if teaches else self._reinforce(chosen)
         policy.version += 1
         taken = time.perf_counter() - started
         return MetricsRow(update=policy.version, version=policy.version, seconds=taken, **measures)
@@ -90,12 +86,9 @@ class VisionTrainer:
             last = policy.version == end
             if tuning and (last or policy.version % settings.save_every == 0):
                 row.greedy, row.greedy_n = self.hits(tuning) / len(tuning), len(tuning)
-            names = ("loss", "reward", "greedy", "entropy", "truncated", "seconds")
-            shown = [(n, getattr(row, n)) for n in names if getattr(row, n) is not None]
-            line = ", ".join(f"{name} {value:.3g}" for name, value in shown)
-            no_spread = row.groups and row.dropped_groups == row.groups
-            line += ": no group has a spread, nothing was learned" if no_spread else ""
-            say_error(f"{row.phase} {policy.version} of {end}: {line}")
+            print_progress(end, row)
+            if row.groups:
+                say_error(f"  {self.malformed} of {row.episodes} replies were malformed")
             if last or policy.version % settings.save_every == 0:
                 folder.write(policy.version, policy, self.optimizer, rows=rows)
                 rows = []
@@ -119,8 +112,7 @@ class VisionTrainer:
             lengths = torch.tensor([len(ids) for _, ids in part])
             logs = self.policy.log_probs(part)
             loss = -(logs / lengths.to(logs)).sum() / len(rows)
-            if not bool(torch.isfinite(loss)):
-                raise ValueError("a log-probability is not finite")
+            self._check_finite(loss)
             loss.backward()
             total += float(loss.detach())
         self._descend()
@@ -144,10 +136,12 @@ class VisionTrainer:
             for reply, score in zip(replies, own or [], strict=bool(own))
         ]
         count = len(chosen) * settings.members
-        totals = self._follow(rows, count) if rows else {"loss": 0.0}
+        loss = self._follow(rows, count) if rows else 0.0
+        self.malformed = count - sum(reward.formed for group in rewards for reward in group)
         replies = [reply for group in groups for reply in group]
         return {
             "phase": "grpo",
+            "loss": loss,
             "reward": stats.mean([reward.click for group in rewards for reward in group]),
             "best_of_n": stats.mean([max(reward.click for reward in group) for group in rewards]),
             "entropy": stats.mean([-reply.logprob / len(reply.ids) for reply in replies]),
@@ -158,27 +152,28 @@ class VisionTrainer:
             "steps": count,
             "groups": len(groups),
             "dropped_groups": scores.count(None),
-            **{name: totals[name] for name in ("loss", "ppo_kl", "clipped") if name in totals},
         }
 
-    def _follow(
-        self, rows: Sequence[tuple[Question, SampledReply, float]], count: int
-    ) -> dict[str, float]:
-        """Makes a step along the gradient of rows, each weighing 1 / count; returns measures."""
-        totals, size = dict[str, float](), self.settings.rows_at_once
+    def _follow(self, rows: Sequence[tuple[Question, SampledReply, float]], count: int) -> float:
+        """Makes a step along the gradient of rows, each weighing 1 / count; returns the loss."""
+        total, size = 0.0, self.settings.rows_at_once
         for first in range(0, len(rows), size):
             part = rows[first : first + size]
             logs = self.policy.log_probs([(question, reply.ids) for question, reply, _ in part])
+            self._check_finite(logs)
             fixed = [[reply.logprob, score, 1 / count] for _, reply, score in part]
             acted, advantages, weights = logs.new_tensor(fixed).unbind(1)
-            old = logs.detach()
-            loss, own = step_grpo_loss(
-                *(logs, old, acted, old, advantages, weights), clip=self.settings.clip, kl=0.0
-            )
+            old, clip = logs.detach(), self.settings.clip
+            loss, _ = step_grpo_loss(logs, old, acted, old, advantages, weights, clip=clip, kl=0.0)
             loss.backward()
-            totals = {name: totals.get(name, 0.0) + value for name, value in own.items()}
+            total += float(loss.detach())
         self._descend()
-        return totals
+        return total
+
+    def _check_finite(self, numbers: torch.Tensor) -> None:
+        if not bool(torch.isfinite(numbers).all()):
+            reason = f"update {self.policy.version + 1}: a log-probability is not finite"
+            raise UsageError(reason, fix="a lower --lr, from the last checkpoint or anew")
 
     def _optimize(self, lr: float) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.policy.network.parameters(), lr=lr, weight_decay=0.0)
@@ -209,11 +204,16 @@ def run_gates(policy: VisionPolicy, questions: Sequence[Question], longest: int)
     say_error(f"sampler and trainer differ by {gap:.2g} nats a token")
 
 
-def train_grounder(folder: TrainingFolder, values: dict[str, Any]) -> None:
+def train_grounder(
+    open_folder: Callable[[], TrainingFolder], out: Path, values: dict[str, Any]
+) -> None:
     """Trains a vision-language model as ``hisa train grounder --model`` says.
 
+    Without an update to make it only checks.
+
     Args:
-        folder: of the run.
+        open_folder: opens the run's folder, once the model has passed the gates.
+        out: path of that folder.
         values: of the command, complete; see `VisionSettings`.
 
     Raises:
@@ -223,17 +223,16 @@ def train_grounder(folder: TrainingFolder, values: dict[str, Any]) -> None:
     settings = build_settings(VisionSettings, values)
     form = FORMS[settings.reward]
     policy = load_policy(settings.model, form, lora=settings.lora, seed=settings.seed)
-    least, most = policy.pixel_limits
-    limits = {"min_pixels": least, "max_pixels": min(most, settings.max_pixels)}
-    given = open_targets(values["data"], values["clean"], settings.seed, folder.path)
+    limits = policy.limit_pixels(settings.max_pixels)
+    given = open_targets(values["data"], values["clean"], settings.seed, out)
     train_on, tuning = (ask_about(targets, **limits) for targets in given)
     _check_lengths(policy, [*train_on, *tuning], settings)
-    trainer = VisionTrainer(policy, settings)
-    if folder.state is None:
-        run_gates(policy, train_on, settings.max_reply)
-    trainer.train(train_on, tuning, folder)
-    say(folder.checkpoint("last"))
-    say(_describe(policy.export(folder.path)))
+    run_gates(policy, train_on, settings.max_reply)
+    if settings.cold_start + settings.updates:
+        folder = open_folder()
+        VisionTrainer(policy, settings).train(train_on, tuning, folder)
+        say(folder.checkpoint("last"))
+        say(_describe(policy.export(folder.path)))
 
 
 def _describe(path: Path) -> str:

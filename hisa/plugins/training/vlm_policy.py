@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from PIL import Image
+from safetensors import SafetensorError
 from safetensors.torch import save
 from torch import Tensor, nn
 from transformers import (
@@ -26,11 +27,13 @@ from transformers import (
     Qwen2_5_VLProcessor,
 )
 from transformers.processing_utils import ProcessorMixin
+from transformers.utils.logging import disable_progress_bar
 
 from hisa.errors import UsageError
 from hisa.machine.storage import replace_file
 from hisa.plugins.training.vlm_questions import Question
 from hisa.plugins.training.vlm_replies import ReplyForm
+from hisa.text.safe_text import safe_line
 
 __all__ = ["Row", "SampledReply", "VisionPolicy", "load_policy"]
 
@@ -85,22 +88,25 @@ def load_policy(model: str, form: ReplyForm, *, lora: int = 0, seed: int = 0) ->
         raise UsageError(f"--model {model}: no such folder", fix="--model hf:FOLDER")
     local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     on_gpu = torch.cuda.is_available()
+    disable_progress_bar()
     try:
         kind = AutoConfig.from_pretrained(name, **local).model_type
         if kind != "qwen2_5_vl":
             raise UsageError(f"--model {model}: a {kind}, not a qwen2_5_vl (Qwen2.5-VL's class)")
         processor = _PictureProcessor.from_pretrained(name, **local)
         dtype = torch.bfloat16 if on_gpu and lora else torch.float32
-        network = Qwen2_5_VLForConditionalGeneration.from_pretrained(
-            name, dtype=dtype, use_safetensors=True, **local
+        network, loaded = Qwen2_5_VLForConditionalGeneration.from_pretrained(
+            name, dtype=dtype, use_safetensors=True, output_loading_info=True, **local
         )
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        reason = str(error).strip().partition("\n")[0][:300]
+    except (OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError) as error:
+        reason = safe_line(str(error).strip().partition("\n")[0], 300)
         fix = "hf:FOLDER with config, tokenizer, preprocessor and safetensors, or: hf download"
         raise UsageError(f"--model {model}: {reason}", fix=fix) from error
     tokenizer = processor.tokenizer
     if not processor.chat_template or None in (tokenizer.eos_token_id, tokenizer.pad_token_id):
         raise UsageError(f"--model {model}: it has no chat template, end token or padding token")
+    if lacking := sorted(loaded["missing_keys"]):
+        raise UsageError(f"--model {model}: lacks {len(lacking)} weights, such as {lacking[0]}")
     if lora:
         torch.manual_seed(seed)
         network = _add_adapters(network, lora)
@@ -133,6 +139,7 @@ class VisionPolicy:
         self._ends = {self._tokenizer.eos_token_id}
         configured = self._sampling.eos_token_id
         self._ends |= set(configured if isinstance(configured, list) else [configured]) - {None}
+        self._pictures = {processor.image_token_id, processor.video_token_id}
         self.base.generation_config = GenerationConfig()  # its values would fill those left out
         self.base.activation_checkpointing_enable()
 
@@ -147,18 +154,18 @@ class VisionPolicy:
             }
         )
 
-    @property
-    def pixel_limits(self) -> tuple[int, int]:
-        """Least and most area of a picture, by the model's own processor."""
-        size = self.processor.image_processor.size
-        return size["shortest_edge"], size["longest_edge"]
+    def limit_pixels(self, most: int) -> dict[str, int]:
+        """Limits the area of pictures, here and where the model is served; returns the limits."""
+        own = self.processor.image_processor
+        least, most = own.size["shortest_edge"], min(most, own.size["longest_edge"])
+        own.size = type(own.size)(shortest_edge=least, longest_edge=most)
+        return {"min_pixels": least, "max_pixels": most}
 
     def count_tokens(self, questions: Sequence[Question]) -> list[int]:
         """Returns the number of tokens of each prompt with its picture; at most one too many."""
         side = self._patch * self.processor.image_processor.merge_size
-        common = len(
-            self._tokenizer(self._prompt(replace(questions[0], description="")))["input_ids"]
-        )
+        bare = self._prompt(replace(questions[0], description=""))
+        common = len(self._tokenizer(bare)["input_ids"])
         words = self._tokenizer([question.description for question in questions])["input_ids"]
         areas = [question.size.width * question.size.height for question in questions]
         return [common + len(w) + a // side**2 for w, a in zip(words, areas, strict=True)]
@@ -190,7 +197,7 @@ class VisionPolicy:
     def ask(
         self, questions: Sequence[Question], count: int = 1, *, longest: int, greedy: bool = False
     ) -> list[list[SampledReply]]:
-        """Returns ``count`` replies to each question.
+        """Returns ``count`` replies to each question; a picture token ends one and is part of it.
 
         Args:
             questions: asked in one pass with all their replies.
@@ -200,15 +207,19 @@ class VisionPolicy:
         """
         batch = self.inputs([question for question in questions for _ in range(count)])
         output, width = self._generate(batch, longest, greedy=greedy), batch["input_ids"].shape[1]
-        columns = [scores.float().log_softmax(1) for scores in output.scores]
         drawn = output.sequences[:, width:]
-        logs = torch.stack(columns, 1).gather(2, drawn[:, :, None])[:, :, 0]
+        columns = [
+            scores.float().log_softmax(1).gather(1, drawn[:, [at]])
+            for at, scores in enumerate(output.scores)
+        ]
+        logs = torch.cat(columns, 1)
         replies = []
         for ids, own in zip(drawn.tolist(), logs.tolist(), strict=True):
-            end = next((at for at, token in enumerate(ids) if token in self._ends), None)
-            size = len(ids) if end is None else end + 1
-            text = self._tokenizer.decode(ids[: size if end is None else end])
-            replies.append(SampledReply(tuple(ids[:size]), text, sum(own[:size]), end is None))
+            stops = (at for at, token in enumerate(ids, 1) if token in self._ends | self._pictures)
+            size = next(stops, len(ids))
+            ended = ids[size - 1] in self._ends
+            text = self._tokenizer.decode(ids[: size - ended])
+            replies.append(SampledReply(tuple(ids[:size]), text, sum(own[:size]), not ended))
         return [replies[first : first + count] for first in range(0, len(replies), count)]
 
     def _generate(self, batch: dict[str, Tensor], longest: int, *, greedy: bool) -> Any:
@@ -217,7 +228,7 @@ class VisionPolicy:
             options = {"do_sample": True, "temperature": 1.0, "top_k": 0, "top_p": 1.0}
         plain = GenerationConfig(
             max_new_tokens=longest,
-            eos_token_id=sorted(self._ends),
+            eos_token_id=sorted(self._ends | self._pictures),
             pad_token_id=self._tokenizer.pad_token_id,
             output_scores=True,
             return_dict_in_generate=True,
@@ -248,7 +259,9 @@ class VisionPolicy:
         filled = [[*ids, *[self._tokenizer.pad_token_id] * (size - len(ids))] for _, ids in rows]
         written = [[1] * len(ids) + [0] * (size - len(ids)) for _, ids in rows]
         replies, mask = torch.tensor(filled, device=device), torch.tensor(written, device=device)
-        more = {"input_ids": replies, "attention_mask": mask}
+        shown = torch.isin(replies, torch.tensor(sorted(self._pictures), device=device))
+        more = {"input_ids": replies.masked_fill(shown, self._tokenizer.pad_token_id)}
+        more["attention_mask"] = mask  # a written picture token is the last one: nothing sees it
         more["mm_token_type_ids"] = torch.zeros_like(replies)
         batch |= {name: torch.cat([batch[name], tensor], 1) for name, tensor in more.items()}
         self.model.train(torch.is_grad_enabled())  # with gradients, layers are computed twice
@@ -265,10 +278,7 @@ class VisionPolicy:
 
     def export(self, folder: Path) -> Path:
         """Writes what a server loads: a whole model, or an adapter; returns its folder."""
-        path, plain = (
-            folder / ("model" if self.model is self.base else "adapter"),
-            GenerationConfig(),
-        )
+        path = folder / ("model" if self.model is self.base else "adapter")
         self.base.generation_config = self._sampling
         self.model.save_pretrained(path)
         self.base.generation_config = GenerationConfig()

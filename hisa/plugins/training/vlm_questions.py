@@ -25,6 +25,8 @@ __all__ = ["Question", "SeenControls", "ask_about", "open_targets"]
 
 _LARGEST = 100_000_000
 """Most pixels of a picture before it is resized: 300 MB in memory."""
+_MOST_HELD = 300
+"""Most held-out targets: at each checkpoint all of them are asked."""
 _WORDS = 500
 """Most characters of a description; a name on a screen may have any length."""
 
@@ -72,8 +74,7 @@ def ask_about(targets: Iterable[Target], *, min_pixels: int, max_pixels: int) ->
 
 def _show(target: Target, min_pixels: int, max_pixels: int) -> Screenshot:
     """Returns a target's picture at the size that the model's processor would choose."""
-    screenshot = Screenshot(target.picture)
-    size = screenshot.size
+    size = Size(*target.picture.size)
     if size.width * size.height > _LARGEST:
         reason = f"a picture of {size.width}x{size.height}; at most {_LARGEST} pixels are allowed"
         raise UsageError(f"{target.place}: {reason}", fix="leave the target out")
@@ -81,6 +82,7 @@ def _show(target: Target, min_pixels: int, max_pixels: int) -> Screenshot:
         resized = smart_resize(size, min_pixels=min_pixels, max_pixels=max_pixels)
     except ValueError as error:
         raise UsageError(f"{target.place}: {error}", fix="leave the target out") from error
+    screenshot = Screenshot(target.picture)
     return screenshot if resized == size else screenshot.resize_to(resized)
 
 
@@ -126,8 +128,10 @@ def open_targets(
         result = clean(train_on, SeenControls(), threshold)
         say_error(f"cleaned by what the detector sees: {result}")
         if result.dropped:
+            out.mkdir(parents=True, exist_ok=True)
             contact_sheet(result.dropped).save(out / "dropped.png")
         if not result.remaining:
             raise UsageError(f"--clean {threshold} drops every target", fix="--clean 0.1")
         train_on = result.remaining
-    return train_on, held.get("tuning", [])
+    tuning = held.get("tuning", [])
+    return train_on, tuning[:: -(-len(tuning) // _MOST_HELD) or 1]

@@ -1,18 +1,18 @@
-"""Settings of a vision-language grounder's training, with GTA1's table 7 as presets."""
+"""``hisa train grounder --model``: its settings, with GTA1's table 7 as presets, and its run."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from hisa.errors import LibraryLacking, UsageError
+from hisa.errors import UsageError
 
-__all__ = ["PRESETS", "VisionSettings", "fill_preset"]
+__all__ = ["PRESETS", "VisionSettings", "fill_preset", "train_vision_model"]
 
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "gta1-7b": {"lr": 1e-6, "max_reply": 32},
@@ -59,29 +59,47 @@ class VisionSettings:
     max_tokens: int = 32_768  # of a prompt with its picture and a reply
 
 
-def fill_preset(ctx: click.Context, values: dict[str, Any]) -> None:
-    """Replaces options that were not stated by the preset's, or removes them without a model.
+def train_vision_model(ctx: click.Context, out: Path, values: dict[str, Any]) -> bool:
+    """Trains the vision-language model that the command or the run names, if one does.
 
-    The stored settings of a resumed run are complete, so it is left as it is.
+    If none does, the options that need one are removed from the values.
 
     Args:
-        ctx: of the command, which knows what was stated.
-        values: the command's values, changed in place.
+        ctx: of the command ``hisa train grounder``.
+        out: folder of the run.
+        values: of its options, changed in place.
+
+    Returns:
+        Whether there was a model.
 
     Raises:
-        UsageError: an option of a vision-language model is stated without one.
-        LibraryLacking: transformers is not installed.
+        UsageError: an option, the model, a target or a gate does not allow it.
+        LibraryLacking: transformers or peft is not installed.
     """
-    if values["model"] and importlib.util.find_spec("transformers") is None:
-        fix = "pip install 'hisa-agent[train-lm]'"
-        raise LibraryLacking("a vision-language model needs transformers", fix=fix)
-    if values["resume"]:
-        return
-    own = [part for part in fields(VisionSettings) if part.metadata]
-    if not values["model"]:
-        if stated := [part.name for part in own if values.pop(part.name) is not None]:
+    from hisa.plugins.training.command_parts import open_run, require_part
+    from hisa.plugins.training.training_folder import read_settings
+
+    own = [part.name for part in fields(VisionSettings) if part.metadata]
+    if not (values["model"] or (values["resume"] and read_settings(out).get("model"))):
+        if stated := [name for name in own if values.pop(name) is not None]:
             names = ", ".join(f"--{name.replace('_', '-')}" for name in stated)
             raise UsageError(f"{names}: only with a vision-language model", fix="--model hf:FOLDER")
+        return False
+    require_part("train-lm", "training a vision-language model")
+    fill_preset(ctx, values)
+    with open_run(ctx, out, values, "updates", threads=None) as open_folder:
+        from hisa.plugins.training.vlm_grounder import train_grounder
+
+        train_grounder(open_folder, out, values)
+    return True
+
+
+def fill_preset(ctx: click.Context, values: dict[str, Any]) -> None:
+    """Replaces options that were not stated by those of the preset; see `VisionSettings`.
+
+    A resumed run is left as it is: what it stored is complete.
+    """
+    if values["resume"]:
         return
     values["preset"] = values["preset"] or "gta1-7b"
     preset = dict(PRESETS[values["preset"]])
