@@ -153,6 +153,7 @@ def test_tokens_are_stored_beside_the_log_as_the_server_gave_them(tmp_path: Path
         logged_turns = assert_same(run, server)
         body = server.requests[0].body
     assert (body["logprobs"], body["return_token_ids"]) == (True, True)
+    assert (body["top_k"], body["min_p"]) == (0, 0), "or the server cuts the distribution"
     planner = next(turn for turn in logged_turns if turn.role == "planner")
     assert planner.tokens == tokens == planner.require_trainable()
     state = next((turn for turn in logged_turns if turn.role != "planner"), None)

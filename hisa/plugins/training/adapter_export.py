@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["export_gguf", "export_merged", "export_peft"]
 
-_ARCHITECTURES = {"qwen2": "qwen2", "qwen3": "qwen3", "gemma3_text": "gemma3"}
+_ARCHITECTURES = {"qwen2": "qwen2", "qwen3": "qwen3"}
 """`transformers`' model types to llama.cpp's architectures whose linear layers are the same in
 both; llama's are not, as llama.cpp orders the rows of queries and keys otherwise."""
 

@@ -88,7 +88,7 @@ def check_sampling(turns: Iterable[Turn]) -> Gate:
 
 
 def check_logprobs(
-    policy: LanguagePolicy, samples: Sequence[ReplySample], *, bound: float = 0.1
+    policy: LanguagePolicy, samples: Sequence[ReplySample], *, bound: float = 0.05
 ) -> Gate:
     """Checks that the trainer's log-probs equal the server's, token by token.
 
@@ -150,7 +150,7 @@ def check_malformed(refused: int, samples: Iterable[ReplySample]) -> Gate:
 
 
 def check_turns(
-    policy: LanguagePolicy, encoder: TurnEncoder, turns: Sequence[Turn], *, bound: float = 0.1
+    policy: LanguagePolicy, encoder: TurnEncoder, turns: Sequence[Turn], *, bound: float = 0.05
 ) -> list[Gate]:
     """Runs all gates on answered turns of one role, by the weights that wrote them.
 

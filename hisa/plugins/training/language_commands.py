@@ -37,7 +37,7 @@ __all__ = ["BOUND", "check", "lora", "stored_model", "train_served_model"]
 BOUND = click.option(
     "--bound",
     type=click.FloatRange(0),
-    default=0.1,
+    default=0.05,
     show_default=True,
     help="Most mean difference of a token's log-probs between trainer and server, in nats.",
 )

@@ -141,22 +141,13 @@ class LanguageRollouts(RunRollouts[LanguagePolicy]):
 
     def _players(self, draws: Sequence[Draw], policy: LanguagePolicy, greedy: bool) -> list[Player]:
         served = self._server.serve(policy)
-        played = {"tokens": True, "constrain": False, "temperature": float(not greedy)}
+        # All calls of a run would have the same seed, and replies that depend on each other.
+        played = {"tokens": True, "constrain": False, "seed": None}
+        planner = served | played | {"temperature": float(not greedy)}
         self._served = [
-            _ServedPolicy(
-                served | played | {"seed": _seed(draw, policy.version)},
-                self._encoder,
-                policy.version,
-                greedy=greedy,
-            )
-            for draw in draws
+            _ServedPolicy(planner, self._encoder, policy.version, greedy=greedy) for _ in draws
         ]
         return [*self._served]
-
-
-def _seed(draw: Draw, version: int) -> int:
-    """Returns a seed of the server's sampling that members, draws and versions do not share."""
-    return (draw.seed * 1_009 + draw.member * 100_003 + version * 7_919) % (1 << 31)
 
 
 class _ServedPolicy:

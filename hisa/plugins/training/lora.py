@@ -64,7 +64,7 @@ class LoraTraining:
         held: Sequence[ReplySample],
         settings: LoraSettings,
     ) -> None:
-        self.policy, self._folder, self._settings = policy, folder, settings
+        self.policy, self.folder, self._settings = policy, folder, settings
         self._samples, self._held = list(samples), list(held)
         self.after_update: Callable[[MetricsRow], None] = lambda _row: None
         """Gets the row of each update; an error that it raises ends the run after it."""
@@ -78,7 +78,7 @@ class LoraTraining:
 
     def run(self) -> None:
         """Makes the updates that are left, with the loss on held-out turns before the first one."""
-        if self._folder.state is None:
+        if self.folder.state is None:
             self._write(MetricsRow(update=0, phase="sft", version=self.policy.version))
         for update in range(self.completed_updates + 1, self.updates + 1):
             began = time.monotonic()
@@ -106,7 +106,7 @@ class LoraTraining:
             if row.held_loss is not None and (self.best is None or row.held_loss < self.best):
                 self.best = row.held_loss
                 names.append("best")
-        self._folder.write(
+        self.folder.write(
             row.update, self.policy, self._optimizer, rows=[row], checkpoints=names, best=self.best
         )
         self.after_update(row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ torch.set_num_threads(1)
 from hisa.config import load  # noqa: E402
 from hisa.errors import ModelUnavailable, UsageError  # noqa: E402
 from hisa.plugins.benchmarks.bench.suites import open_suite  # noqa: E402
+from hisa.plugins.gguf import llama_server  # noqa: E402
 from hisa.plugins.training.base import Draw, Episode, ReplySample  # noqa: E402
 from hisa.plugins.training.curves import read_metrics  # noqa: E402
 from hisa.plugins.training.gates import (  # noqa: E402
@@ -228,23 +231,28 @@ def test_grpo_hands_its_weights_to_llama_cpp_and_raises_the_chance_of_rewarded_r
     assert all(map(torch.equal, resumed.network, policy.network))
 
 
-def test_a_run_of_the_served_model_is_an_episode_with_its_malformed_replies(
-    policy: LanguagePolicy, tiny: Path, tmp_path: Path
-) -> None:
-    write_task(tmp_path / "tasks", "ada")
+def form_rollouts(policy: LanguagePolicy, tiny: Path, folder: Path) -> LanguageRollouts:
+    """The form in memory, filled in by the tiny model in two steps at most."""
+    write_task(folder / "tasks", "ada")
     changes = {
         "run": {"max_steps": 2},
         "models": {"planner": {"max_tokens": 30, "threads": 1}},
         "environment": {"kind": "desktop"},
     }
-    rollouts = LanguageRollouts(
-        open_suite(f"own:{tmp_path / 'tasks'}"),
+    return LanguageRollouts(
+        open_suite(f"own:{folder / 'tasks'}"),
         load(environ={}, overrides=changes),
-        tmp_path / "runs",
-        server=LlamaAdapters(f"gguf:{tiny}", tmp_path / "served"),
+        folder / "runs",
+        server=LlamaAdapters(f"gguf:{tiny}", folder / "served"),
         encoder=TurnEncoder(policy.tokenizer),
         environment=PARTS,
     )
+
+
+def test_a_run_of_the_served_model_is_an_episode_with_its_malformed_replies(
+    policy: LanguagePolicy, tiny: Path, tmp_path: Path
+) -> None:
+    rollouts = form_rollouts(policy, tiny, tmp_path)
     (episode,) = rollouts.play([Draw("ada", 3, "g", 0)], policy)
     rollouts.close()
     assert not episode.failure
@@ -254,6 +262,22 @@ def test_a_run_of_the_served_model_is_an_episode_with_its_malformed_replies(
     assert rollouts.refused == len(episode.samples)
     samples = [s for s in episode.samples if isinstance(s, ReplySample)]
     assert check_logprobs(policy, samples).passed
+
+
+def test_a_killed_server_costs_no_episode(
+    policy: LanguagePolicy, tiny: Path, tmp_path: Path
+) -> None:
+    rollouts = form_rollouts(policy, tiny, tmp_path)
+    play = rollouts.play([Draw("ada", 3, "g", 0), Draw("ada", 3, "g", 1)], policy)
+    first = next(play)
+    pids = [server.pid for server in llama_server._servers.values() if server.pid]
+    assert pids
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    (second,) = play
+    rollouts.close()
+    assert [episode.failure for episode in (first, second)] == ["", ""]
+    assert second.samples
 
 
 def test_a_vllm_server_gets_each_adapter_once_and_gives_up_the_last(

@@ -103,30 +103,38 @@ def train(
     return run
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, tiny: Path, runs: Path) -> LoraTraining:
+    """A run that was never stopped; its folder is that of its checkpoints."""
+    return train(tmp_path_factory.mktemp("trained") / "whole", tiny, runs)
+
+
+def trained(whole: LoraTraining, tiny: Path) -> LanguagePolicy:
+    """The policy of its last checkpoint."""
+    return LanguagePolicy.open(f"gguf:{tiny}", start=whole.folder.checkpoint("last"))
+
+
 def test_a_stopped_and_resumed_cloning_equals_one_never_stopped(
-    tmp_path: Path, tiny: Path, runs: Path
+    tmp_path: Path, tiny: Path, runs: Path, whole: LoraTraining
 ) -> None:
-    whole = train(tmp_path / "whole", tiny, runs)
     assert whole.updates == 4
     train(tmp_path / "stopped", tiny, runs, stop=3)
     resumed = train(tmp_path / "stopped", tiny, runs, resume=True)
     for own, other in zip(resumed.policy.network, whole.policy.network, strict=True):
         assert torch.equal(own, other)
-    rows = read_metrics(tmp_path / "whole").rows
+    rows = read_metrics(whole.folder.path).rows
     held = [row.held_loss for row in rows if row.held_loss is not None]
     assert len(held) == 3
     assert held[-1] < held[0]
-    restored = LanguagePolicy.open(
-        f"gguf:{tiny}", start=tmp_path / "whole" / "checkpoints" / "best.safetensors"
-    )
+    restored = LanguagePolicy.open(f"gguf:{tiny}", start=whole.folder.checkpoint("best"))
     samples = recorded(restored, runs).held
     assert mean_loss(restored, samples) == pytest.approx(whole.best, abs=1e-6)
 
 
 def test_an_exported_adapter_is_what_llama_cpp_plays(
-    tmp_path: Path, tiny: Path, runs: Path
+    tmp_path: Path, tiny: Path, whole: LoraTraining
 ) -> None:
-    policy = train(tmp_path / "run", tiny, runs).policy
+    policy = trained(whole, tiny)
     adapter = export_gguf(policy, tmp_path / "adapter.gguf")
     plain, adapted = f"gguf:{tiny}", f"gguf:{tiny},adapter={adapter}"
     before, after = (ask(model, [1], temperature=0.0)[0].text for model in (plain, adapted))
@@ -142,12 +150,12 @@ def test_an_exported_adapter_is_what_llama_cpp_plays(
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
 def test_a_merged_model_and_a_folder_of_peft_score_as_the_policy(
-    tmp_path: Path, tiny: Path, runs: Path
+    tmp_path: Path, tiny: Path, runs: Path, whole: LoraTraining
 ) -> None:
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
-    policy = train(tmp_path / "run", tiny, runs).policy
+    policy = trained(whole, tiny)
     sample = recorded(policy, runs).held[0]
     expected = policy.score(sample).logprobs.detach()
     ids = torch.tensor([[*sample.prompt, *sample.reply]])

@@ -24,7 +24,7 @@ def _favour_letters(name: str, values: np.ndarray) -> None:
     if name == "token_embd.weight":
         values[:, 0] = 2
     elif name == "output.weight":
-        values[:, 0] = -8
+        values[:, 0] = -30
         values[32:127, 0] = 1
         values[-1, 0] = 1  # the end of a reply
     elif name.endswith(("attn_output.weight", "ffn_down.weight")):
