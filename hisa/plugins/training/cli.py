@@ -35,7 +35,8 @@ from hisa.plugins.training.training_settings import (
     build_settings,
     options,
 )
-from hisa.plugins.training.vlm_command import VisionSettings, train_vision_model
+from hisa.plugins.training.vlm_command import train_vision_model
+from hisa.plugins.training.vlm_settings import VisionSettings
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import Episode, Rollouts

@@ -27,11 +27,11 @@ from hisa.plugins.training.grpo import step_grpo_loss, z_scores
 from hisa.plugins.training.sft import seed_draws
 from hisa.plugins.training.training_folder import TrainingFolder
 from hisa.plugins.training.training_settings import build_settings
-from hisa.plugins.training.vlm_command import VisionSettings
 from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
 from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
 from hisa.plugins.training.vlm_questions import Question, ask_about, open_targets
 from hisa.plugins.training.vlm_replies import FORMS
+from hisa.plugins.training.vlm_settings import VisionSettings
 
 __all__ = ["VisionTrainer", "run_gates", "train_grounder"]
 
@@ -232,11 +232,9 @@ def train_grounder(
         folder = open_folder()
         VisionTrainer(policy, settings).train(train_on, tuning, folder)
         say(folder.checkpoint("last"))
-        say(_describe(policy.export(folder.path)))
-
-
-def _describe(path: Path) -> str:
-    return f"{path}: for vLLM, or --model hf:{path}" if path.name == "model" else f"{path}: adapter"
+        path = policy.export(folder.path).resolve()
+        adapter = f"MODEL --enable-lora --lora-modules tuned={path}"
+        say(f"vllm serve {adapter if settings.lora else path}")
 
 
 def _check_lengths(

@@ -157,7 +157,8 @@ class VisionPolicy:
     def limit_pixels(self, most: int) -> dict[str, int]:
         """Limits the area of pictures, here and where the model is served; returns the limits."""
         own = self.processor.image_processor
-        least, most = own.size["shortest_edge"], min(most, own.size["longest_edge"])
+        least = own.size["shortest_edge"]
+        most = max(least, min(most, own.size["longest_edge"]))
         own.size = type(own.size)(shortest_edge=least, longest_edge=most)
         return {"min_pixels": least, "max_pixels": most}
 

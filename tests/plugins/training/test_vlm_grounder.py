@@ -24,12 +24,12 @@ from hisa.cli import main
 from hisa.errors import UsageError
 from hisa.plugins.training.curves import MetricsRow, read_metrics
 from hisa.plugins.training.grounder import REWARDS
-from hisa.plugins.training.vlm_command import VisionSettings
 from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
 from hisa.plugins.training.vlm_grounder import VisionTrainer, run_gates
 from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
 from hisa.plugins.training.vlm_questions import Question, ask_about
 from hisa.plugins.training.vlm_replies import FORMS
+from hisa.plugins.training.vlm_settings import VisionSettings
 from hisa.plugins.training.widget_pages import Box, Target, targets
 from tests.plugins.training.vlm_parts import SPECIAL, write_tiny_vision
 
@@ -94,10 +94,10 @@ def test_a_taught_policy_needs_its_pictures_and_clicks_are_then_reinforced(tiny:
     assert losses[-1] < losses[0] / 4
     assert after.other > before.other + 0.5
     assert after.none > before.none + 0.2
-    rows = [trainer.step(halves()) for _ in range(10)]
+    rows = [trainer.step(halves()) for _ in range(6)]
     rewards = [row.reward or 0 for row in rows]
     print(rewards, [row.entropy for row in rows])
-    assert sum(rewards[-4:]) > sum(rewards[:4])
+    assert sum(rewards[3:]) > sum(rewards[:3])
     assert all((row.phase, row.groups, row.episodes) == ("grpo", 4, 32) for row in rows)
 
 
@@ -166,7 +166,7 @@ def test_the_gate_catches_a_tower_whose_pictures_change_nothing(
         run_gates(fresh, halves(), 8)
 
 
-@pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"top_k": 20}, {"top_p": 0.8}])
+@pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"top_k": 20}])
 def test_the_gate_catches_replies_that_are_not_samples_of_the_model(
     changed: dict[str, float], fresh: VisionPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,7 +281,10 @@ def test_a_stopped_training_of_an_adapter_continues_as_if_it_had_not_been(
     assert all(torch.equal(straight[name], stopped[name]) for name in straight)
     assert [row.update for row in read_metrics(second).rows] == [1, 2, 3]
     assert json.loads((second / "adapter" / "adapter_config.json").read_text())["r"] == 2
-    assert (second / "adapter" / "adapter_model.safetensors").exists()
+    adapter = load_file(second / "adapter" / "adapter_model.safetensors")
+    exported = {name.replace(".weight", ".default.weight"): own for name, own in adapter.items()}
+    assert exported.keys() == straight.keys()
+    assert all(torch.equal(exported[name], straight[name]) for name in straight)
 
 
 def test_the_command_trains_on_recorded_screens_that_the_detector_cleans(

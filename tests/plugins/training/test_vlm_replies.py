@@ -12,14 +12,10 @@ from PIL import Image
 
 from hisa.errors import UsageError
 from hisa.plugins.training.box_cleaning import clean, iou
-from hisa.plugins.training.vlm_command import (
-    PRESETS,
-    VisionSettings,
-    fill_preset,
-    train_vision_model,
-)
+from hisa.plugins.training.vlm_command import fill_preset, train_vision_model
 from hisa.plugins.training.vlm_questions import SeenControls, ask_about, open_targets
 from hisa.plugins.training.vlm_replies import FORMS
+from hisa.plugins.training.vlm_settings import PRESETS, VisionSettings
 from hisa.plugins.training.widget_pages import Box, Target
 
 TARGET = Box(10, 20, 30, 40)
