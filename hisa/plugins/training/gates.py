@@ -20,7 +20,7 @@ from hisa.runs.turns import Turn
 
 __all__ = [
     "FirstUpdateGates",
-    "Gate",
+    "GateResult",
     "check_logprobs",
     "check_malformed",
     "check_sampling",
@@ -48,7 +48,7 @@ _CONSTRAINTS = (
 )
 
 
-class Gate(NamedTuple):
+class GateResult(NamedTuple):
     """The result of a gate; ``passed`` is None if the turns do not show it."""
 
     name: str
@@ -78,18 +78,20 @@ def sampling_problem(turn: Turn) -> str:
     return ""
 
 
-def check_sampling(turns: Iterable[Turn]) -> Gate:
+def check_sampling(turns: Iterable[Turn]) -> GateResult:
     """Checks the requests: nothing constrains the replies, and nothing changes the sampling."""
     every = list(turns)
     problems = [problem for turn in every if (problem := sampling_problem(turn))]
     if problems:
-        return Gate("sampling", False, f"{len(problems)} of {len(every)} turns: {problems[0]}")
-    return Gate("sampling", bool(every) or None, f"{len(every)} requests change nothing")
+        return GateResult(
+            "sampling", False, f"{len(problems)} of {len(every)} turns: {problems[0]}"
+        )
+    return GateResult("sampling", bool(every) or None, f"{len(every)} requests change nothing")
 
 
 def check_logprobs(
     policy: LanguagePolicy, samples: Sequence[ReplySample], *, bound: float = 0.05
-) -> Gate:
+) -> GateResult:
     """Checks that the trainer's log-probs equal the server's, token by token.
 
     Args:
@@ -99,7 +101,7 @@ def check_logprobs(
     """
     name = "log-probs"
     if not samples:
-        return Gate(name, None, "no turn has token ids and log-probs")
+        return GateResult(name, None, "no turn has token ids and log-probs")
     with torch.inference_mode():
         differences = torch.cat(
             [policy.score(s).logprobs - torch.tensor(s.logprobs) for s in samples]
@@ -109,10 +111,10 @@ def check_logprobs(
         f"{len(differences)} tokens of {len(samples)} replies differ from the server's by "
         f"{mean:.4f} nats in the mean (bound {bound:g}), {most:.3f} at most"
     )
-    return Gate(name, mean <= bound, detail)
+    return GateResult(name, mean <= bound, detail)
 
 
-def check_surprise(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> Gate:
+def check_surprise(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> GateResult:
     """Checks by the replies themselves that they were drawn at temperature 1 from all tokens.
 
     The surprise -log p of a drawn token is the entropy in the mean. A server that cuts off the tail
@@ -128,16 +130,16 @@ def check_surprise(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> Ga
             variance += float(scores.variances.sum())
     tokens = sum(sample.length for sample in samples)
     if not variance:
-        return Gate(name, None, f"{tokens} tokens, of which none was a choice")
+        return GateResult(name, None, f"{tokens} tokens, of which none was a choice")
     distance = (surprise - entropy) / math.sqrt(variance)
     detail = (
         f"surprise {surprise / tokens:.3f} nats a token, entropy {entropy / tokens:.3f}: "
         f"{distance:+.1f} standard errors (at most {_FARTHEST:g})"
     )
-    return Gate(name, abs(distance) <= _FARTHEST, detail)
+    return GateResult(name, abs(distance) <= _FARTHEST, detail)
 
 
-def check_malformed(refused: int, samples: Iterable[ReplySample]) -> Gate:
+def check_malformed(refused: int, samples: Iterable[ReplySample]) -> GateResult:
     """Checks that each refused reply is a sample, which then has no reward.
 
     Args:
@@ -146,12 +148,14 @@ def check_malformed(refused: int, samples: Iterable[ReplySample]) -> Gate:
     """
     without = sum(not sample.well_formed for sample in samples)
     detail = f"{refused} replies were refused, {without} samples have reward 0 for their form"
-    return Gate("malformed replies", refused == without if refused or without else None, detail)
+    return GateResult(
+        "malformed replies", refused == without if refused or without else None, detail
+    )
 
 
 def check_turns(
     policy: LanguagePolicy, encoder: TurnEncoder, turns: Sequence[Turn], *, bound: float = 0.05
-) -> list[Gate]:
+) -> list[GateResult]:
     """Runs all gates on answered turns of one role, by the weights that wrote them.
 
     Args:
@@ -170,7 +174,7 @@ def check_turns(
     if reasons:
         whole += f"; the first other: {reasons[0]}"
     return [
-        Gate("turns", not reasons if turns else None, whole),
+        GateResult("turns", not reasons if turns else None, whole),
         check_sampling(turns),
         check_logprobs(policy, samples, bound=bound),
         check_surprise(policy, samples),
@@ -185,7 +189,7 @@ class FirstUpdateGates:
         policy: that played them.
         refused: returns the number of replies that the planners refused.
         bound: see `check_logprobs`.
-        report: gets each `Gate`.
+        report: gets each `GateResult`.
     """
 
     def __init__(
@@ -193,7 +197,7 @@ class FirstUpdateGates:
         policy: LanguagePolicy,
         refused: Callable[[], int],
         bound: float,
-        report: Callable[[Gate], None],
+        report: Callable[[GateResult], None],
     ) -> None:
         self._policy, self._refused, self._bound, self._report = policy, refused, bound, report
         self._passed = False

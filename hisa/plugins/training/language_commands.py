@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from hisa.plugins.training.language_policy import LanguagePolicy
     from hisa.plugins.training.language_rollouts import AdapterServer, LanguageRollouts
     from hisa.plugins.training.training_folder import TrainingFolder
+    from hisa.plugins.training.turn_batches import TurnEncoder
 
 __all__ = ["BOUND", "check", "lora", "stored_model", "train_served_model"]
 
@@ -224,9 +225,9 @@ def train_served_model(ctx: click.Context, out: Path, values: dict[str, Any]) ->
         settings = replace(
             build_settings(GrpoSettings, values), pulse_lr=5e-5, evaluation_seeds=1, **more
         )
+        server = _open_server(out, values)
         policy = _open_policy(values["model"], values["start"], values["rank"], values["seed"])
-        encoder = TurnEncoder(policy.tokenizer)
-        rollouts = _open_rollouts(ctx, out, values, encoder)
+        rollouts = _open_rollouts(ctx, out, values, server, TurnEncoder(policy.tokenizer))
         folder = open_folder()
         run = StepTraining(
             folder,
@@ -246,17 +247,9 @@ def train_served_model(ctx: click.Context, out: Path, values: dict[str, Any]) ->
         _export(folder, policy, best=run.best is not None, merged=False)
 
 
-def _open_rollouts(
-    ctx: click.Context, out: Path, values: dict[str, Any], encoder: Any
-) -> LanguageRollouts:
-    """Returns the rollouts on the tasks of a suite, with the server that answers them."""
-    from hisa.config import load
-    from hisa.plugins.benchmarks.bench.suites import open_suite
-    from hisa.plugins.training.language_rollouts import (
-        LanguageRollouts,
-        LlamaAdapters,
-        VllmAdapters,
-    )
+def _open_server(out: Path, values: dict[str, Any]) -> AdapterServer:
+    """Returns the server of the model. Raises: UsageError if options do not fit."""
+    from hisa.plugins.training.language_rollouts import LlamaAdapters, VllmAdapters
 
     if len(values["pages"]) != 1 or not values["env"] or values["max_age"]:
         raise UsageError(
@@ -265,17 +258,28 @@ def _open_rollouts(
             fix="hisa train grpo miniwob --env desktop --model gguf:coder-0.5b -o DIR",
         )
     place = values["server"] or values["model"]
-    server: AdapterServer
     if place.startswith("gguf:"):
-        server = LlamaAdapters(place, out / "served")
-    elif place.startswith(("http://", "https://")):
-        server = VllmAdapters(place, out / "served")
-    else:
-        raise UsageError(
-            f"--server {place!r}: allowed are gguf:FILE, which llama.cpp serves here, and the "
-            "address of a vLLM server",
-            fix="--server http://127.0.0.1:8000/v1",
-        )
+        return LlamaAdapters(place, out / "served")
+    if place.startswith(("http://", "https://")):
+        return VllmAdapters(place, out / "served")
+    raise UsageError(
+        f"--server {place!r}: allowed are gguf:FILE, which llama.cpp serves here, and the address "
+        "of a vLLM server",
+        fix="--server http://127.0.0.1:8000/v1",
+    )
+
+
+def _open_rollouts(
+    ctx: click.Context,
+    out: Path,
+    values: dict[str, Any],
+    server: AdapterServer,
+    encoder: TurnEncoder,
+) -> LanguageRollouts:
+    from hisa.config import load
+    from hisa.plugins.benchmarks.bench.suites import open_suite
+    from hisa.plugins.training.language_rollouts import LanguageRollouts
+
     changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*ctx.meta["hisa.settings"], overrides=changes)
     suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)

@@ -20,7 +20,7 @@ from hisa.plugins.training.adapter_export import export_gguf, export_peft
 from hisa.plugins.training.base import Draw, ReplySample
 from hisa.plugins.training.gates import sampling_problem
 from hisa.plugins.training.language_policy import LanguagePolicy
-from hisa.plugins.training.machine_rollouts import Player, RunRollouts, UnreadableSteps
+from hisa.plugins.training.machine_rollouts import RunPlayer, RunRollouts, UnreadableSteps
 from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn
 from hisa.protocols import Model, Role
 from hisa.runs.run_reader import load_run
@@ -139,7 +139,9 @@ class LanguageRollouts(RunRollouts[LanguagePolicy]):
         """Number of replies of the last play that the planners refused, by the runs' logs."""
         return sum(player.refused for player in self._served)
 
-    def _players(self, draws: Sequence[Draw], policy: LanguagePolicy, greedy: bool) -> list[Player]:
+    def _players(
+        self, draws: Sequence[Draw], policy: LanguagePolicy, greedy: bool
+    ) -> list[RunPlayer]:
         served = self._server.serve(policy)
         # All calls of a run would have the same seed, and replies that depend on each other.
         played = {"tokens": True, "constrain": False, "seed": None}

@@ -25,7 +25,7 @@ from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_planner import LOOK, act_reply
 from hisa.protocols import Model, ModelReply, ModelRequest, Role, TextPart
 
-__all__ = ["MachineRollouts", "Player", "RunRollouts", "UnreadableSteps", "no_sample"]
+__all__ = ["MachineRollouts", "RunPlayer", "RunRollouts", "UnreadableSteps", "no_sample"]
 
 _P = TypeVar("_P")
 
@@ -34,7 +34,7 @@ class UnreadableSteps(ValueError):
     """The steps of a run cannot be read as samples; the message is the reason."""
 
 
-class Player(Protocol):
+class RunPlayer(Protocol):
     """Plays one run as a policy."""
 
     policy_name: str
@@ -130,10 +130,10 @@ class RunRollouts(ABC, Generic[_P]):
                 yield from (work.result() for work in ended)
 
     @abstractmethod
-    def _players(self, draws: Sequence[Draw], policy: _P, greedy: bool) -> list[Player]:
+    def _players(self, draws: Sequence[Draw], policy: _P, greedy: bool) -> list[RunPlayer]:
         """Returns the players of the draws, in order."""
 
-    async def _episode(self, draw: Draw, player: Player, room: asyncio.Semaphore) -> Episode:
+    async def _episode(self, draw: Draw, player: RunPlayer, room: asyncio.Semaphore) -> Episode:
         settings, ended, run = deepcopy(self._settings), RunEnded(status="defect"), ""
         settings["run"]["seed"] = draw.seed
         settings["models"]["planner"] |= player.planner
@@ -182,7 +182,7 @@ class MachineRollouts(RunRollouts[Policy]):
         super().__init__(suite, settings, folder, workers=workers, environment=environment)
         self._settings["planner"] |= {"kind": "pointer"}
 
-    def _players(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> list[Player]:
+    def _players(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> list[RunPlayer]:
         return [_RecordingPolicy(policy, greedy) for _ in draws]
 
 

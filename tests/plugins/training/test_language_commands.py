@@ -87,4 +87,12 @@ def test_lora_without_runs_or_with_an_unknown_model_says_what_to_do(
     assert "hisa train lora RUNS --model" in capsys.readouterr().err
     assert hisa("lora", str(tmp_path), "--model", "qwen", *out) == 2
     assert "begins with neither hf: nor gguf:" in capsys.readouterr().err
+    assert hisa("grpo", "click-button", "--model", "gguf:tiny.gguf", *out) == 2
+    assert "--model needs one SUITE and --env" in capsys.readouterr().err
+    machines = ("grpo", "miniwob", "--env", "desktop", "--model", "hf:folder")
+    assert hisa(*machines, *out) == 2
+    assert "--server 'hf:folder': allowed are gguf:FILE" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert hisa("lora", str(tmp_path), "--model", f"hf:{tmp_path / 'empty'}", *out) == 2
+    assert "transformers cannot load it" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -202,6 +202,10 @@ def test_grpo_hands_its_weights_to_llama_cpp_and_raises_the_chance_of_rewarded_r
         before_update=before_update,
     )
     run.run()
+    assert list(folder.successes()) == sorted(
+        (episode for episode in episodes if episode.solved),
+        key=lambda e: (e.draw.group, e.draw.member),
+    ), "as Entropulse reads them"
     folder.close()
     assert policy.version == 2
     rows = read_metrics(tmp_path / "run").rows
