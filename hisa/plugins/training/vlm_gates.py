@@ -99,9 +99,13 @@ def check_sampler(policy: VisionPolicy, questions: Sequence[Question], longest: 
     replies = [own[0] for own in policy.ask(questions, longest=longest)]
     rows = [(question, reply.ids) for question, reply in zip(questions, replies, strict=True)]
     with torch.no_grad():
-        scored: list[float] = policy.log_probs(rows).tolist()
-    gaps = [abs(own - reply.logprob) for own, reply in zip(scored, replies, strict=True)]
-    gap: float = sum(gaps) / sum(len(reply.ids) for reply in replies)
+        scored: list[list[float]] = policy.score(rows).tolist()
+    gaps = [
+        abs(own - sampled)
+        for tokens, reply in zip(scored, replies, strict=True)
+        for own, sampled in zip(tokens, reply.logprobs, strict=False)  # short replies are padded
+    ]
+    gap = sum(gaps) / len(gaps)
     bound = _PER_TOKEN[policy.base.device.type]
     if not gap <= bound:
         reason = f"log-probabilities differ by {gap:.2g} nats a token, at most {bound} allowed"

@@ -8,6 +8,7 @@ model's plain distribution, whatever its folder says about sampling.
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -47,12 +48,17 @@ Row = tuple[Question, Sequence[int]]
 
 @dataclass(frozen=True, slots=True)
 class SampledReply:
-    """A reply, and the log-probability with which it was sampled, summed over its tokens."""
+    """A reply, and the log-probabilities with which its tokens were sampled."""
 
     ids: tuple[int, ...]  # with the end token, if it was written
     text: str  # without it
-    logprob: float
-    truncated: bool  # whether the limit of tokens ended it
+    logprobs: tuple[float, ...]  # of the tokens, in nats
+    truncated: bool  # whether no end token was written
+
+    @property
+    def logprob(self) -> float:
+        """Log-probability of the reply."""
+        return math.fsum(self.logprobs)
 
 
 class _PictureProcessor(Qwen2_5_VLProcessor):  # type: ignore[misc]
@@ -220,7 +226,7 @@ class VisionPolicy:
             size = next(stops, len(ids))
             ended = ids[size - 1] in self._ends
             text = self._tokenizer.decode(ids[: size - ended])
-            replies.append(SampledReply(tuple(ids[:size]), text, sum(own[:size]), not ended))
+            replies.append(SampledReply(tuple(ids[:size]), text, tuple(own[:size]), not ended))
         return [replies[first : first + count] for first in range(0, len(replies), count)]
 
     def _generate(self, batch: dict[str, Tensor], longest: int, *, greedy: bool) -> Any:
@@ -245,9 +251,13 @@ class VisionPolicy:
         return [*ids, self._tokenizer.eos_token_id]
 
     def log_probs(self, rows: Sequence[Row], *, blind: bool = False) -> Tensor:
-        """Returns the log-probability of each row's reply, summed over its tokens, float32 [rows].
+        """Returns the log-probability of each row's reply, float32 [rows]; see `score`."""
+        return self.score(rows, blind=blind).sum(1)
 
-        With gradients, at temperature 1.
+    def score(self, rows: Sequence[Row], *, blind: bool = False) -> Tensor:
+        """Returns the log-probabilities of the tokens of each row's reply, float32 [rows, tokens].
+
+        With gradients, at temperature 1; 0 after the end of a shorter reply.
 
         Args:
             rows: questions and replies.
@@ -270,7 +280,7 @@ class VisionPolicy:
             output = self.model(**batch, logits_to_keep=size + 1, use_cache=False)
         logs = output.logits[:, :-1].float().log_softmax(2)
         chosen: Tensor = logs.gather(2, replies[:, :, None])[:, :, 0]
-        return (chosen * mask).sum(1)
+        return chosen * mask
 
     def save(self, path: Path) -> None:
         """Writes the trained weights as a safetensors file."""

@@ -312,11 +312,11 @@ def test_right_replies_gain_on_wrong_and_malformed_ones_in_every_arm(
         questions: Sequence[Question], count: int, *, longest: int
     ) -> list[list[SampledReply]]:
         with torch.no_grad():
-            logs = policy.log_probs(rows).tolist()
+            logs = policy.score(rows).tolist()
         texts = (right, wrong, right + "!")
         three = [
-            SampledReply(tuple(ids), text, logprob, truncated=False)
-            for text, (_, ids), logprob in zip(texts, rows, logs, strict=True)
+            SampledReply(tuple(ids), text, tuple(own), truncated=False)
+            for text, (_, ids), own in zip(texts, rows, logs, strict=True)
         ]
         return [(three * count)[:count] for _ in questions]
 
