@@ -92,31 +92,37 @@ def load_policy(model: str, form: ReplyForm, *, lora: int = 0, seed: int = 0) ->
         raise UsageError(f"--model {model}: not a model to train", fix="--model hf:FOLDER")
     if not Path(name).is_dir() and (Path(name).is_absolute() or name.count("/") != 1):
         raise UsageError(f"--model {model}: no such folder", fix="--model hf:FOLDER")
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     on_gpu = torch.cuda.is_available()
+    dtype = torch.bfloat16 if on_gpu and lora else torch.float32
+    network, processor = _load_parts(name, dtype)
+    tokenizer = processor.tokenizer
+    if not processor.chat_template or None in (tokenizer.eos_token_id, tokenizer.pad_token_id):
+        raise UsageError(f"--model {model}: it has no chat template, end token or padding token")
+    if lora:
+        torch.manual_seed(seed)
+        network = _add_adapters(network, lora)
+    return VisionPolicy(network.to("cuda" if on_gpu else "cpu"), processor, form)
+
+
+def _load_parts(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
+    """Returns the model and its processor, from a folder or the cache."""
+    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     disable_progress_bar()
     try:
         kind = AutoConfig.from_pretrained(name, **local).model_type
         if kind != "qwen2_5_vl":
-            raise UsageError(f"--model {model}: a {kind}, not a qwen2_5_vl (Qwen2.5-VL's class)")
+            raise UsageError(f"--model hf:{name}: a {kind}, not a qwen2_5_vl (Qwen2.5-VL's class)")
         processor = _PictureProcessor.from_pretrained(name, **local)
-        dtype = torch.bfloat16 if on_gpu and lora else torch.float32
         network, loaded = Qwen2_5_VLForConditionalGeneration.from_pretrained(
             name, dtype=dtype, use_safetensors=True, output_loading_info=True, **local
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError) as error:
         reason = safe_line(str(error).strip().partition("\n")[0], 300)
         fix = "hf:FOLDER with config, tokenizer, preprocessor and safetensors, or: hf download"
-        raise UsageError(f"--model {model}: {reason}", fix=fix) from error
-    tokenizer = processor.tokenizer
-    if not processor.chat_template or None in (tokenizer.eos_token_id, tokenizer.pad_token_id):
-        raise UsageError(f"--model {model}: it has no chat template, end token or padding token")
+        raise UsageError(f"--model hf:{name}: {reason}", fix=fix) from error
     if lacking := sorted(loaded["missing_keys"]):
-        raise UsageError(f"--model {model}: lacks {len(lacking)} weights, such as {lacking[0]}")
-    if lora:
-        torch.manual_seed(seed)
-        network = _add_adapters(network, lora)
-    return VisionPolicy(network.to("cuda" if on_gpu else "cpu"), processor, form)
+        raise UsageError(f"--model hf:{name}: lacks {len(lacking)} weights, such as {lacking[0]}")
+    return network, processor
 
 
 def _add_adapters(network: Any, rank: int) -> Any:
