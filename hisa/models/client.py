@@ -111,7 +111,9 @@ class OpenAIModel:
             body = self._encode_request(request)
         else:
             body = await asyncio.to_thread(self._encode_request, request)
-        return {**body, **self.stream_fields} if self.profile.streams else body
+        # llama.cpp has ids in its log-probs alone, and a stream of them lacks the end of the reply.
+        whole = self._settings.tokens and not self.profile.token_ids
+        return {**body, **self.stream_fields} if self.profile.streams and not whole else body
 
     def _encode_request(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)

@@ -15,7 +15,7 @@ import torch
 from hisa.errors import UsageError
 from hisa.plugins.training.base import Episode, ReplySample
 from hisa.plugins.training.language_policy import LanguagePolicy
-from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn
+from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn, is_malformed
 from hisa.runs.turns import Turn
 
 __all__ = [
@@ -143,7 +143,7 @@ def check_malformed(refused: int, samples: Iterable[ReplySample]) -> GateResult:
     """Checks that each refused reply is a sample, which then has no reward.
 
     Args:
-        refused: replies that the planner refused.
+        refused: replies that the planner refused, and empty ones.
         samples: of the same runs.
     """
     without = sum(not sample.well_formed for sample in samples)
@@ -178,7 +178,7 @@ def check_turns(
         check_sampling(turns),
         check_logprobs(policy, samples, bound=bound),
         check_surprise(policy, samples),
-        check_malformed(sum(bool(turn.refused) for turn in turns), samples),
+        check_malformed(sum(map(is_malformed, turns)), samples),
     ]
 
 

@@ -14,7 +14,7 @@ import httpx
 
 from hisa.config import Settings
 from hisa.errors import ModelUnavailable, UsageError
-from hisa.events import PlanRejected
+from hisa.events import ModelFailed, PlanRejected
 from hisa.plugins.benchmarks.bench.suites import Suite
 from hisa.plugins.training.adapter_export import export_gguf, export_peft
 from hisa.plugins.training.base import Draw, ReplySample
@@ -30,6 +30,8 @@ __all__ = ["AdapterServer", "LanguageRollouts", "LlamaAdapters", "VllmAdapters"]
 
 _SECONDS = 120.0
 """For a vLLM server to load an adapter of some hundred megabytes."""
+_WHOLE_REPLY = 1800.0
+"""Seconds without data: llama.cpp's replies with log-probs are not streamed."""
 
 
 class AdapterServer(Protocol):
@@ -61,7 +63,7 @@ class LlamaAdapters:
                 if old != path:
                     old.unlink()
             self._served = policy.version, path.resolve()
-        return {"model": f"{self._model},adapter={self._served[1]}"}
+        return {"model": f"{self._model},adapter={self._served[1]}", "timeout": _WHOLE_REPLY}
 
 
 class VllmAdapters:
@@ -184,5 +186,9 @@ class _ServedPolicy:
                 samples.append(self._encoder.sample(turn, self._version))
             except UnfitTurn as error:
                 raise UnreadableSteps(str(error)) from error
-        self.refused = sum(isinstance(event, PlanRejected) for event in log.events)
+        self.refused = sum(
+            isinstance(event, PlanRejected)
+            or (isinstance(event, ModelFailed) and (event.role, event.kind) == ("planner", "empty"))
+            for event in log.events
+        )
         return samples

@@ -23,7 +23,14 @@ from hisa.runs.export import select_turns
 from hisa.runs.run_reader import load_run
 from hisa.runs.turns import Turn
 
-__all__ = ["CloningTurns", "TurnEncoder", "UnfitTurn", "cloning_turns", "read_turns"]
+__all__ = [
+    "CloningTurns",
+    "TurnEncoder",
+    "UnfitTurn",
+    "cloning_turns",
+    "is_malformed",
+    "read_turns",
+]
 
 _LINE = 16 << 20
 """Most bytes of a line of exported turns; a turn of 8,000 tokens has about 40 KB."""
@@ -52,6 +59,8 @@ class TurnEncoder:
             UnfitTurn: there is no whole reply, or the turn has pictures.
         """
         prompt, tokens = self._prompt(turn), turn.tokens or TurnTokens()
+        if is_malformed(turn):
+            raise UnfitTurn("its reply was refused, or is empty")
         if turn.finish == "length":
             raise UnfitTurn("its reply was cut off by the limit of tokens")
         reply = tokens.reply_ids or ()
@@ -71,11 +80,13 @@ class TurnEncoder:
         if not tokens.reply_ids or not tokens.logprobs:
             raise UnfitTurn("the server sent no token ids and log-probs: models.ROLE.tokens")
         if usage is not None and usage.tokens_out != len(tokens.reply_ids):
-            # llama.cpp leaves out tokens that end inside a character.
+            # llama.cpp leaves out tokens that end inside a character, and in a stream the last one.
             raise UnfitTurn("the server sent the log-probs of only some tokens of its reply")
         if usage is not None and usage.tokens_in != len(prompt):
             raise UnfitTurn("the server read a prompt of another length: another chat template")
-        return ReplySample(prompt, tokens.reply_ids, tokens.logprobs, version, not turn.refused)
+        return ReplySample(
+            prompt, tokens.reply_ids, tokens.logprobs, version, not is_malformed(turn)
+        )
 
     def _prompt(self, turn: Turn) -> tuple[int, ...]:
         """Returns the ids of a turn's prompt: the log's, else the chat template's."""
@@ -84,7 +95,7 @@ class TurnEncoder:
             raise UnfitTurn("it is not a chat completion")
         if turn.pictures:
             raise UnfitTurn("it has pictures, and the model takes none: planner.sees=elements")
-        if turn.redacted or turn.cut or not turn.reply or turn.machine_failed:
+        if turn.redacted or turn.cut or turn.reply is None or turn.machine_failed:
             raise UnfitTurn("its reply is missing, redacted or cut in the log")
         recorded = (turn.tokens or TurnTokens()).prompt_ids
         if recorded and str(messages[-1]["content"]).strip() in self._text(recorded):
@@ -106,6 +117,11 @@ class TurnEncoder:
             ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return str(text)
+
+
+def is_malformed(turn: Turn) -> bool:
+    """Whether the reply of an answered turn could not be used: refused, or empty."""
+    return bool(turn.refused) or not (turn.reply or "").strip()
 
 
 def _find_ends(tokenizer: Any) -> tuple[int, ...]:
@@ -228,8 +244,6 @@ def cloning_turns(
     runs, counts = dict[str, list[ReplySample]](), Counter[str]()
     for turn in turns:
         try:
-            if turn.refused:
-                raise UnfitTurn("its reply was refused")
             sample = encoder.clone(turn)
             if len(sample.prompt) + len(sample.reply) > most_tokens:
                 raise UnfitTurn(f"it has more than {most_tokens} tokens: --most-tokens")

@@ -73,6 +73,13 @@ def test_recorded_replies_pass_every_gate(
     assert [gate.passed for gate in gates] == [True, True, True, True, None], gates
 
 
+def test_the_token_that_ends_a_reply_has_a_log_prob_too(policy: LanguagePolicy, tiny: Path) -> None:
+    ended = [r for r in ask(f"gguf:{tiny}", range(6), max_tokens=300) if r.finish == "stop"]
+    encoder = TurnEncoder(policy.tokenizer)
+    assert ended
+    assert all(encoder.sample(as_turn(reply)).reply[-1] in encoder.ends for reply in ended)
+
+
 def test_other_weights_or_another_template_fail_the_gate_of_log_probs(
     policy: LanguagePolicy, replies: list[ModelReply], tmp_path: Path
 ) -> None:
@@ -127,6 +134,8 @@ def test_malformed_replies_that_are_no_samples_are_missed(
     samples = [encoder.sample(turn) for turn in turns]
     episode = Episode(Draw("a", 0), tuple(samples), 1.0, True)
     assert episode.rewards == (1.0, 0.0)
+    empty = encoder.sample(turns[0].model_copy(update={"reply": ""}))
+    assert not empty.well_formed
     assert check_malformed(1, samples).passed
     assert check_malformed(1, samples[:1]).passed is False
     gates = FirstUpdateGates(policy, lambda: 2, 0.1, lambda gate: None)
