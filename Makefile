@@ -16,7 +16,7 @@ $(error P=$(P) is no plugin; P= takes one of: core $(PLUGINS))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast durations test-again test-train test-eyes test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
+.PHONY: help demo test fast durations test-again test-train test-train-lm test-eyes test-vm test-llm test-contracts test-without-plugins check format bench train-demo red-team docs coverage house constraints release fuzz mutation system clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,10 @@ test-again: $(VENV)/.dev  ## run once more the tests that failed last, where the
 
 test-train: $(VENV)/.train  ## install PyTorch without CUDA and run the tests of training
 	$(BIN)/python -m pytest tests/plugins/training -n $(WORKERS) --dist loadfile
+
+test-train-lm: $(VENV)/.train  ## the same with transformers and peft: the tests of language models
+	$(BIN)/hisa install train-lm
+	$(BIN)/python -m pytest tests/plugins/training -k "language or vlm" -n $(WORKERS) --dist loadfile
 
 test-eyes: $(VENV)/.eyes  ## install the nets of the eyes and run the tests that see and read pictures
 	$(BIN)/python -m pytest $(EYES) -n $(WORKERS) --dist loadfile

@@ -244,12 +244,14 @@ def test_grpo_hands_its_weights_to_llama_cpp_and_raises_the_chance_of_rewarded_r
     assert all(map(torch.equal, resumed.network, policy.network))
 
 
-def form_rollouts(policy: LanguagePolicy, tiny: Path, folder: Path) -> LanguageRollouts:
+def form_rollouts(
+    policy: LanguagePolicy, tiny: Path, folder: Path, **planner: float
+) -> LanguageRollouts:
     """The form in memory, filled in by the tiny model in two steps at most."""
     write_task(folder / "tasks", "ada")
     changes = {
         "run": {"max_steps": 2},
-        "models": {"planner": {"max_tokens": 30, "threads": 1}},
+        "models": {"planner": {"max_tokens": 30, "threads": 1, **planner}},
         "environment": {"kind": "desktop"},
     }
     return LanguageRollouts(
@@ -275,6 +277,15 @@ def test_a_run_of_the_served_model_is_an_episode_with_its_malformed_replies(
     assert rollouts.refused == len(episode.samples)
     samples = [s for s in episode.samples if isinstance(s, ReplySample)]
     assert check_logprobs(policy, samples).passed
+
+
+def test_settings_that_change_the_sampling_end_the_training_before_an_update(
+    policy: LanguagePolicy, tiny: Path, tmp_path: Path
+) -> None:
+    rollouts = form_rollouts(policy, tiny, tmp_path, top_p=0.5)
+    with pytest.raises(UsageError, match=r"sampled with top_p 0\.5, not 1: not a sample"):
+        list(rollouts.play([Draw("ada", 3, "g", 0)], policy))
+    rollouts.close()
 
 
 def test_a_killed_server_costs_no_episode(

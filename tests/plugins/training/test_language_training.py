@@ -170,3 +170,49 @@ def test_a_merged_model_and_a_folder_of_peft_score_as_the_policy(
         find_files(f"gguf:{tiny},adapter={tiny}")
     with pytest.raises(UsageError, match="begins with neither"):
         LanguagePolicy.open(str(tiny))
+
+
+def test_rows_of_a_data_set_are_turns_of_a_planner(tmp_path: Path, tiny: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs datasets: hisa install data")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    row = {
+        "id": "r/1#planning+0",
+        "run": "r",
+        "task": "t",
+        "model": "m",
+        "prompt": "Task: save\n<image>\nSay the action.",
+        "completion": "Action: pyautogui.click(1, 2)",
+        "score": 1.0,
+    }
+    rows = [row, row | {"run": "s", "score": None}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "train.parquet")
+    encoder = TurnEncoder(fresh(tiny).tokenizer)
+    turns = list(read_turns([tmp_path], solved=True, roles=("planner",)))
+    (sample,) = cloning_turns(turns, encoder, most_tokens=999, hold_out=0.5).samples
+    text = fresh(tiny).tokenizer.decode((*sample.prompt, *sample.reply))
+    assert "<|im_start|>user\nTask: save\nSay the action.<|im_end|>" in text
+    assert text.endswith("Action: pyautogui.click(1, 2)<|im_end|>")
+    (tmp_path / "train.parquet").write_bytes(b"PAR1")
+    with pytest.raises(UsageError, match="not rows of a data set"):
+        list(read_turns([tmp_path], solved=True, roles=("planner",)))
+    with pytest.raises(UsageError, match="no such file or folder"):
+        list(read_turns([tmp_path / "nothing"], solved=True, roles=("planner",)))
+    (tmp_path / "turns.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match="line 1 is no model call"):
+        list(read_turns([tmp_path / "turns.jsonl"], solved=True, roles=("planner",)))
+
+
+def test_a_damaged_or_foreign_adapter_is_refused(tmp_path: Path, tiny: Path) -> None:
+    path = tmp_path / "a.safetensors"
+    path.write_bytes(b"\x08\0\0\0\0\0\0\0{}      ")
+    with pytest.raises(UsageError, match="damaged, or not an adapter"):
+        LanguagePolicy.open(f"gguf:{tiny}", start=path)
+    policy = fresh(tiny)
+    policy.save(path)
+    with torch.no_grad():
+        policy.network[0][0, 0] = torch.nan
+    policy.save(tmp_path / "nan.safetensors")
+    with pytest.raises(UsageError, match="not finite"):
+        fresh(tiny).restore(tmp_path / "nan.safetensors")
+    with pytest.raises(UsageError, match="its layers are not those"):
+        LanguagePolicy.open(f"gguf:{tiny}", rank=2).restore(path)
