@@ -177,7 +177,7 @@ class _Players:
                         "solved": episode.solved if episode.is_sample else None,
                         "truncated": episode.truncated,
                         "turns": len(episode.samples),
-                        "entropy": _mean([sample.entropy for sample in episode.samples]),
+                        "entropy": _mean([sample.entropy or 0.0 for sample in episode.samples]),
                     }
                 )
         place.write_text(json.dumps(rows))

@@ -7,7 +7,7 @@ episode is its result. An episode whose machine failed has no reward and is not 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, TypeVar
 
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
     import torch
 
+    from hisa.protocols import Model, Role
+
 __all__ = [
     "Act",
+    "AdapterServer",
     "Choice",
     "Draw",
     "Episode",
@@ -27,6 +30,7 @@ __all__ = [
     "Policy",
     "ReplySample",
     "Rollouts",
+    "RunPlayer",
     "Sample",
     "Source",
     "Step",
@@ -255,3 +259,25 @@ class Learner(Weights, Protocol):
 
 class Trainable(Policy, Learner, Protocol):
     """A policy that chooses acts for looks, and has a network."""
+
+
+class RunPlayer(Protocol):
+    """Plays one run as a policy."""
+
+    policy_name: str
+    models: Mapping[Role, Model]
+    """Models of this process by role, in place of those that the settings name."""
+    planner: dict[str, Any]
+    """Settings of the planner's model."""
+
+    def read_steps(self, run: Path) -> Sequence[Step]:
+        """Returns the steps of the run in a folder. Raises: UnreadableSteps."""
+        ...
+
+
+class AdapterServer(Protocol):
+    """Serves a model with a policy's adapter."""
+
+    def serve(self, policy: Any) -> dict[str, Any]:
+        """Hands over a language policy's weights; returns settings of a model that uses them."""
+        ...

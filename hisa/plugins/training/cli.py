@@ -22,7 +22,7 @@ from hisa.plugins.training.command_parts import (
     with_options,
 )
 from hisa.plugins.training.language_commands import (
-    BOUND,
+    add_bound,
     check,
     lora,
     stored_model,
@@ -226,7 +226,7 @@ def _collect_episodes(
 @click.option("--model", metavar="NAME", help="Train a language model: gguf:NAME or hf:FOLDER.")
 @click.option("--server", metavar="PLACE", help="Serves it: gguf:FILE, or the address of vLLM.")
 @click.option("--rank", type=click.IntRange(1, 256), default=16, help="Of its adapter (16).")
-@BOUND
+@add_bound
 @click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
 @click.option(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -28,20 +28,15 @@ from hisa.plugins.training.training_settings import (
 )
 
 if TYPE_CHECKING:
+    from hisa.plugins.training.base import AdapterServer
     from hisa.plugins.training.language_policy import LanguagePolicy
-    from hisa.plugins.training.language_rollouts import AdapterServer, LanguageRollouts
+    from hisa.plugins.training.language_rollouts import LanguageRollouts
     from hisa.plugins.training.training_folder import TrainingFolder
     from hisa.plugins.training.turn_batches import TurnEncoder
 
-__all__ = ["BOUND", "check", "lora", "stored_model", "train_served_model"]
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
-BOUND = click.option(
-    "--bound",
-    type=click.FloatRange(0),
-    default=0.05,
-    show_default=True,
-    help="Most mean difference of a token's log-probs between trainer and server, in nats.",
-)
+__all__ = ["add_bound", "check", "lora", "stored_model", "train_served_model"]
 
 _PLACES = click.argument("places", nargs=-1, metavar="RUNS...")
 _START = click.option(
@@ -50,6 +45,17 @@ _START = click.option(
 _ROLES = click.option(
     "--role", "roles", multiple=True, default=("planner",), help="Repeatable (planner)."
 )
+
+
+def add_bound(command: _Command) -> _Command:
+    """Returns a command with the option ``--bound``."""
+    return click.option(
+        "--bound",
+        type=click.FloatRange(0),
+        default=0.05,
+        show_default=True,
+        help="Most mean difference of a token's log-probs between trainer and server, in nats.",
+    )(command)
 
 
 @click.command(
@@ -152,7 +158,7 @@ def _export(folder: TrainingFolder, policy: LanguagePolicy, *, best: bool, merge
 @_START
 @_ROLES
 @click.option("--limit", type=click.IntRange(1), default=50, help="Most turns (50).")
-@BOUND
+@add_bound
 def check(
     places: tuple[str, ...],
     model: str,

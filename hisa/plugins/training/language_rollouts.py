@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import httpx
 
@@ -17,29 +17,21 @@ from hisa.errors import ModelUnavailable, UsageError
 from hisa.events import ModelFailed, PlanRejected
 from hisa.plugins.benchmarks.bench.suites import Suite
 from hisa.plugins.training.adapter_export import export_gguf, export_peft
-from hisa.plugins.training.base import Draw, ReplySample
+from hisa.plugins.training.base import AdapterServer, Draw, ReplySample, RunPlayer
 from hisa.plugins.training.gates import sampling_problem
 from hisa.plugins.training.language_policy import LanguagePolicy
-from hisa.plugins.training.machine_rollouts import RunPlayer, RunRollouts, UnreadableSteps
+from hisa.plugins.training.machine_rollouts import RunRollouts, UnreadableSteps
 from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn
 from hisa.protocols import Model, Role
 from hisa.runs.run_reader import load_run
 from hisa.runs.turns import turns
 
-__all__ = ["AdapterServer", "LanguageRollouts", "LlamaAdapters", "VllmAdapters"]
+__all__ = ["LanguageRollouts", "LlamaAdapters", "VllmAdapters"]
 
 _SECONDS = 120.0
 """For a vLLM server to load an adapter of some hundred megabytes."""
 _WHOLE_REPLY = 1800.0
 """Seconds without data: llama.cpp's replies with log-probs are not streamed."""
-
-
-class AdapterServer(Protocol):
-    """Serves a model with a policy's adapter."""
-
-    def serve(self, policy: LanguagePolicy) -> dict[str, Any]:
-        """Hands over the policy's weights, and returns settings of a model that uses them."""
-        ...
 
 
 class LlamaAdapters:
@@ -55,7 +47,7 @@ class LlamaAdapters:
         self._served: tuple[int, Path] | None = None
 
     def serve(self, policy: LanguagePolicy) -> dict[str, Any]:
-        """See `AdapterServer`."""
+        """See `hisa.plugins.training.base.AdapterServer`."""
         if self._served is None or self._served[0] != policy.version:
             self._folder.mkdir(parents=True, exist_ok=True)
             path = export_gguf(policy, self._folder / f"adapter-{policy.version:05d}.gguf")
@@ -82,7 +74,7 @@ class VllmAdapters:
         self._served: tuple[int, str] | None = None
 
     def serve(self, policy: LanguagePolicy) -> dict[str, Any]:
-        """See `AdapterServer`.
+        """See `hisa.plugins.training.base.AdapterServer`.
 
         Raises:
             ModelUnavailable: the server refuses the adapter, or does not answer.

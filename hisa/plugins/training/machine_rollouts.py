@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
 from hisa.config import Settings
@@ -20,32 +20,18 @@ from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
 from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, RunMade, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
-from hisa.plugins.training.base import Draw, Episode, Policy, Sample, Step
+from hisa.plugins.training.base import Draw, Episode, Policy, RunPlayer, Sample, Step
 from hisa.plugins.training.pointer_features import features
 from hisa.plugins.training.pointer_planner import LOOK, act_reply
 from hisa.protocols import Model, ModelReply, ModelRequest, Role, TextPart
 
-__all__ = ["MachineRollouts", "RunPlayer", "RunRollouts", "UnreadableSteps", "no_sample"]
+__all__ = ["MachineRollouts", "RunRollouts", "UnreadableSteps", "no_sample"]
 
 _P = TypeVar("_P")
 
 
 class UnreadableSteps(ValueError):
     """The steps of a run cannot be read as samples; the message is the reason."""
-
-
-class RunPlayer(Protocol):
-    """Plays one run as a policy."""
-
-    policy_name: str
-    models: Mapping[Role, Model]
-    """Models of this process by role, in place of those that the settings name."""
-    planner: dict[str, Any]
-    """Settings of the planner's model."""
-
-    def read_steps(self, run: Path) -> Sequence[Step]:
-        """Returns the steps of the run in a folder. Raises: UnreadableSteps."""
-        ...
 
 
 class RunRollouts(ABC, Generic[_P]):

@@ -6,6 +6,7 @@ import random
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ SETTINGS = GrpoSettings(updates=8, groups=8, lr=0.1, evaluate_every=4, evaluatio
 
 def train_on_bandit(
     path: Path, settings: GrpoSettings = SETTINGS, *, stop: int = 0, resume: bool = False
-) -> StepTraining:
+) -> StepTraining[Any]:
     """A run on the bandit, stopped by Ctrl-C after an update if so wished."""
     folder = TrainingFolder(path, {"lr": settings.lr}, resume=resume)
 
@@ -52,7 +53,7 @@ def train_on_bandit(
     return run
 
 
-def weights(run: StepTraining) -> list[float]:
+def weights(run: StepTraining[Any]) -> list[float]:
     """All weights of a run's policy."""
     values: list[float] = run.policy.network.weight.flatten().tolist()
     return values

@@ -20,6 +20,7 @@ from hisa.plugins.training import page_rollouts
 from hisa.plugins.training.base import Act, Choice, Draw, Look
 from hisa.plugins.training.page_oracles import PageOracle, demonstrations
 from hisa.plugins.training.page_rollouts import PageRollouts
+from tests.plugins.training.pointer_samples import list_samples
 
 PAGES = ("click-test-2", "click-checkboxes", "click-option", "focus-text-2", "login-user",
     "click-dialog-2", "click-tab-2", "click-button-sequence")  # fmt: skip
@@ -52,7 +53,7 @@ def test_the_rules_solve_pages_and_give_demonstrations(pages: PageRollouts) -> N
     assert [e.draw.task for e in shown] == ["login-user"] * 2 + ["click-option"] * 2
     assert [e.draw.seed for e in shown[:2]] == [500_000, 500_001]
     assert all(e.solved and e.policy == "oracle" for e in shown)
-    first = shown[0].samples[0]
+    first = list_samples(shown[0])[0]
     assert [item.role for item in first.look.items] == [
         "label",
         "entry",
@@ -77,7 +78,7 @@ def test_group_plays_a_single_instance_and_solves_only_at_full_score(
     submit = Scripted(lambda look: Act("click", len(look.items) - 1))
     episodes = list(pages.play(group, submit))
     assert {episode.draw.member for episode in episodes} == set(range(8))
-    assert len({episode.samples[0].look for episode in episodes}) == 1
+    assert len({list_samples(episode)[0].look for episode in episodes}) == 1
     assert len({episode.score for episode in episodes}) == 1
     partial = list(pages.play([Draw("click-checkboxes", 700_000 + n) for n in range(12)], submit))
     assert any(0 < (episode.score or 0) < 1 for episode in partial)
@@ -101,7 +102,7 @@ def test_an_episode_ends_at_the_limit_of_steps_or_when_the_policy_is_done(
     for act in (Act("click", 99), Act("type", 0, 0), Act("type", 1, 99)):
         (odd,) = pages.play([draw], Scripted(partial(_always, act)))
         assert [sample.well_formed for sample in odd.samples] == [False] * 8
-        assert len({sample.look for sample in odd.samples}) == 1
+        assert len({sample.look for sample in list_samples(odd)}) == 1
 
 
 @pytest.mark.browser

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -42,7 +43,7 @@ def draws(update: int) -> list[Draw]:
     return draw_groups(WORDS, SETTINGS, update)
 
 
-def train_with_workers(path: Path, updates: int, *, resume: bool = False) -> StepTraining:
+def train_with_workers(path: Path, updates: int, *, resume: bool = False) -> StepTraining[Any]:
     folder, settings = TrainingFolder(path, {}, resume=resume), replace(SETTINGS, updates=updates)
     workers = RolloutWorkers(Bandit, 2, 2)
     run = StepTraining(folder, TablePolicy(), Bandit(), WORDS, settings, workers=workers)

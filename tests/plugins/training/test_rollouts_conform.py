@@ -18,6 +18,7 @@ from hisa.plugins.training.base import Act, Choice, Draw, Episode, Look, Rollout
 from hisa.plugins.training.machine_rollouts import MachineRollouts, no_sample
 from tests.plugins.benchmarks.bench_suite.forms import PARTS, write_task
 from tests.plugins.benchmarks.tasks.pages import needs_pages
+from tests.plugins.training.pointer_samples import list_samples
 
 
 class Wanderer:
@@ -79,7 +80,7 @@ class RolloutsSuite:
             assert 0 <= episode.score <= 1
             assert episode.solved == (episode.score == 1)
             assert not episode.failure
-        looks = {e.draw: e.samples[0].look for e in episodes}
+        looks = {e.draw: list_samples(e)[0].look for e in episodes}
         first, second = (looks[draw] for draw in source.draws[:2])
         assert first == second, "members of a group begin from the same look"
         assert first.instruction
@@ -95,7 +96,7 @@ class RolloutsSuite:
 
     def test_the_likeliest_acts_are_the_same_twice(self, source: Source) -> None:
         once, again = (source.play(source.draws[0], greedy=True) for _ in range(2))
-        assert [s.act for s in once[0].samples] == [s.act for s in again[0].samples]
+        assert [s.act for s in list_samples(once[0])] == [s.act for s in list_samples(again[0])]
 
     def test_an_unknown_task_is_refused_before_anything_is_played(self, source: Source) -> None:
         with pytest.raises(UsageError, match="no-such-task"):
