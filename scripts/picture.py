@@ -112,6 +112,7 @@ ARROWS = {
     ("live", "benchmarks"), ("replay", "synthesis"), ("live", "guard"), ("replay", "guard"),
     ("synthesis", "guard"), ("benchmarks", "machines"), ("benchmarks", "matching"),
     ("offline", "matching"), ("reading", "matching"), ("screen", "desktop"),
+    ("training", "eyes"), ("training", "gguf"),
 }  # fmt: skip
 """Plugins that may import another; drawn where one does and both are in the picture, in a row."""
 
