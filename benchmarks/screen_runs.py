@@ -47,7 +47,7 @@ def pasted(display: str) -> str:
 
 async def measure_texts(display: str, count: int, chance: random.Random) -> None:
     """Type texts, and print how many were lost or changed."""
-    lost, kept = [], 0
+    lost, restored = [], 0
     with tempfile.TemporaryDirectory() as folder:
         async with ScreenEnvironment(display=display, end_run=lambda: None) as screen:
             with text_window(display, Path(folder, "text")) as window:
@@ -57,8 +57,8 @@ async def measure_texts(display: str, count: int, chance: random.Random) -> None
                     language, text = draw_text(chance)
                     if not await arrives(screen, window, text):
                         lost.append(f"{language}: {text!r} became {window.read()!r}")
-                    kept += await asyncio.to_thread(pasted, display) == own
-            print(f"texts: {count - len(lost)} of {count} arrived, {kept} clipboards came back")
+                    restored += await asyncio.to_thread(pasted, display) == own
+            print(f"texts: {count - len(lost)} of {count} arrived, {restored} clipboards came back")
             print("\n".join(lost))
 
 

@@ -379,8 +379,8 @@ class EnvironmentSettings(Section):
 
         A package's environment is assumed to, until it is open and its capabilities decide.
         """
-        kept = {"display": False, "screen": False, "guest": bool(self.remote.revert)}
-        return kept.get(self.family, True)
+        by_family = {"display": False, "screen": False, "guest": bool(self.remote.revert)}
+        return by_family.get(self.family, True)
 
 
 _PROXY = re.compile(r"(https?|socks[45])://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})/?")

@@ -56,14 +56,14 @@ class EnvironmentKind:
     this machine's own; raises UsageError if there is none."""
 
 
-def require_linux(what: str) -> None:
+def require_linux(machine: str) -> None:
     """Refuse a machine that only Linux can start.
 
     Raises:
         UsageError: this is another system.
     """
     if sys.platform != "linux":
-        raise UsageError(f"{what} needs Linux, and this is {sys.platform}", fix="--env screen")
+        raise UsageError(f"{machine} needs Linux, and this is {sys.platform}", fix="--env screen")
 
 
 def load_kind(point: EntryPoint) -> EnvironmentKind:

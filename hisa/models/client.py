@@ -112,8 +112,8 @@ class OpenAIModel:
         else:
             body = await asyncio.to_thread(self._encode_request, request)
         # llama.cpp has ids in its log-probs alone, and a stream of them lacks the end of the reply.
-        whole = self._settings.tokens and not self.profile.token_ids
-        return {**body, **self.stream_fields} if self.profile.streams and not whole else body
+        at_once = self._settings.tokens and not self.profile.token_ids
+        return {**body, **self.stream_fields} if self.profile.streams and not at_once else body
 
     def _encode_request(self, request: ModelRequest) -> dict[str, Any]:
         return encode(request, self.profile, self._settings)

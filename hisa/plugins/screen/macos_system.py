@@ -243,8 +243,8 @@ def list_permissions(quartz: Any = None, services: Any = None) -> list[tuple[str
     program = os.environ.get("TERM_PROGRAM", "the program that runs HiSA")
     way = "System Settings, Privacy & Security, {}: switch " + f"{program} on, and start it again"
     return [
-        (right, given, way.format(right))
-        for right, given in (
+        (right, granted, way.format(right))
+        for right, granted in (
             ("Screen Recording", sees),
             ("Accessibility", bool(services.AXIsProcessTrusted())),
         )

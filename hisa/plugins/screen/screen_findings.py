@@ -36,7 +36,7 @@ def _why() -> list[tuple[str, str]]:
     if sys.platform == "darwin":
         from hisa.plugins.screen.macos_system import list_permissions
 
-        rights = [(name, way) for name, given, way in list_permissions() if not given]
+        rights = [(name, way) for name, granted, way in list_permissions() if not granted]
         missing = [(f"no right for {name}", way) for name, way in rights]
     elif sys.platform != "win32" and not os.environ.get("DISPLAY"):
         wayland = os.environ.get("WAYLAND_DISPLAY")

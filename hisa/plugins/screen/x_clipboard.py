@@ -129,7 +129,7 @@ class XClipboard:
 
     def _read_parts(self) -> tuple[int, int, Any] | None:
         """Read what comes in parts; deleting the property asks for the next."""
-        whole: tuple[int, int, Any] | None = None
+        content: tuple[int, int, Any] | None = None
         deadline = time.monotonic() + _ANSWER_SECONDS
         while time.monotonic() < deadline:
             self.serve(0.005)
@@ -137,9 +137,9 @@ class XClipboard:
             if part is None:
                 continue
             if not len(part[2]):
-                return whole
-            whole = part if whole is None else (part[0], part[1], whole[2] + part[2])
-            if len(whole[2]) * whole[1] // 8 > _MOST_BYTES:
+                return content
+            content = part if content is None else (part[0], part[1], content[2] + part[2])
+            if len(content[2]) * content[1] // 8 > _MOST_BYTES:
                 raise TooLarge(f"more than {_MOST_BYTES} bytes")
             deadline = time.monotonic() + _ANSWER_SECONDS
         return None

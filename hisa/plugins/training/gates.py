@@ -170,11 +170,11 @@ def check_turns(
             samples.append(encoder.sample(turn))
         except UnfitTurn as error:
             reasons.append(str(error))
-    whole = f"{len(samples)} of {len(turns)} turns are samples"
+    details = f"{len(samples)} of {len(turns)} turns are samples"
     if reasons:
-        whole += f"; the first other: {reasons[0]}"
+        details += f"; the first other: {reasons[0]}"
     return [
-        GateResult("turns", not reasons if turns else None, whole),
+        GateResult("turns", not reasons if turns else None, details),
         check_sampling(turns),
         check_logprobs(policy, samples, bound=bound),
         check_surprise(policy, samples),

@@ -224,8 +224,8 @@ def train_grounder(
     form = FORMS[settings.reward]
     policy = load_policy(settings.model, form, lora=settings.lora, seed=settings.seed)
     limits = policy.limit_pixels(settings.max_pixels)
-    given = open_targets(values["data"], values["clean"], settings.seed, out)
-    train_on, tuning = (ask_about(targets, **limits) for targets in given)
+    parts = open_targets(values["data"], values["clean"], settings.seed, out)
+    train_on, tuning = (ask_about(targets, **limits) for targets in parts)
     _check_lengths(policy, [*train_on, *tuning], settings)
     run_gates(policy, train_on, settings.max_reply)
     if settings.cold_start + settings.updates:

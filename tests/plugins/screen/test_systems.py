@@ -109,8 +109,19 @@ class User32:
         self.events.append(values)
 
 
-GERMAN = {"a": 0x41, "A": 0x141, "/": 0x137, "?": 0x1DB, "^": 0xDC, "@": 0x651, "ctrl": 0x11,
-          "v": 0x56, "shift": 0x10, "enter": 0x0D, "€": -1}  # fmt: skip
+GERMAN = {
+    "a": 0x41,
+    "A": 0x141,
+    "/": 0x137,
+    "?": 0x1DB,
+    "^": 0xDC,
+    "@": 0x651,
+    "ctrl": 0x11,
+    "v": 0x56,
+    "shift": 0x10,
+    "enter": 0x0D,
+    "€": -1,
+}
 
 
 def windows(user32: User32, text: str = "") -> tuple[WindowsSystem, Gui, Clipboard]:
@@ -212,15 +223,18 @@ class Gone(Control):
 def test_windows_reads_its_tree_the_front_window_first() -> None:
     value = SimpleNamespace(Value="Ada", IsReadOnly=False)
     dialog = Control(
-        "Window", "Save", (0, 0, 400, 300),
+        "Window",
+        "Save",
+        (0, 0, 400, 300),
         Control("Edit", "Name", (10, 10, 200, 30), patterns={10002: value}, HasKeyboardFocus=True),
         Control("Edit", "PIN", (10, 40, 200, 60), IsPassword=True, patterns={10002: value}),
-        Control("CheckBox", "All", (10, 70, 60, 90),
-                patterns={10015: SimpleNamespace(ToggleState=1)}),
+        Control(
+            "CheckBox", "All", (10, 70, 60, 90), patterns={10015: SimpleNamespace(ToggleState=1)}
+        ),
         Gone("Button", "gone", (10, 90, 60, 99)),
         Control("Button", "away", (0, 0, 9, 9), IsOffscreen=True),
         NativeWindowHandle=11,
-    )  # fmt: skip
+    )
     behind = Control("Window", "Other", (50, 50, 900, 700), NativeWindowHandle=12)
     root = Control("Pane", "", (0, 0, 1440, 900), behind, dialog)
     automation = SimpleNamespace(
@@ -229,8 +243,9 @@ def test_windows_reads_its_tree_the_front_window_first() -> None:
     system = WindowsSystem(Gui({}), User32(), automation, Clipboard(""))
     reading = system.read(elements=True)
     assert [(window.title, window.active) for window in reading.windows] == [
-        ("Save", True), ("Other", False),
-    ]  # fmt: skip
+        ("Save", True),
+        ("Other", False),
+    ]
     elements = reading.elements or ()
     assert [(e.role, e.name, e.text, e.parent) for e in elements] == [
         ("frame", "Save", "", -1),
@@ -349,9 +364,13 @@ def test_macos_pastes_all_text_and_puts_every_kind_back() -> None:
     hands = Hands(gui, system, lambda: None)
     hands.do([Write("a\n")])
     assert [call[:2] for call in gui.calls] == [
-        ("keyDown", "command"), ("keyDown", "v"), ("keyUp", "v"), ("keyUp", "command"),
-        ("keyDown", "enter"), ("keyUp", "enter"),
-    ]  # fmt: skip
+        ("keyDown", "command"),
+        ("keyDown", "v"),
+        ("keyUp", "v"),
+        ("keyUp", "command"),
+        ("keyDown", "enter"),
+        ("keyUp", "enter"),
+    ]
     assert [item.data for item in board.items] == [
         {"public.png": b"picture", "public.html": b"<b>"}
     ]
@@ -369,9 +388,11 @@ def test_macos_counts_clicks_drags_and_scrolls_to_the_left() -> None:
     hands.do([Click(Point(200, 100, "screen"), count=2), Scroll(dx=-3)])
     clicks = [(event[0], event[1], event[3][1]) for event in quartz.posted[:4]]
     assert clicks == [
-        ("kCGEventLeftMouseDown", (100, 50), 1), ("kCGEventLeftMouseUp", (100, 50), 1),
-        ("kCGEventLeftMouseDown", (100, 50), 2), ("kCGEventLeftMouseUp", (100, 50), 2),
-    ]  # fmt: skip
+        ("kCGEventLeftMouseDown", (100, 50), 1),
+        ("kCGEventLeftMouseUp", (100, 50), 1),
+        ("kCGEventLeftMouseDown", (100, 50), 2),
+        ("kCGEventLeftMouseUp", (100, 50), 2),
+    ]
     assert quartz.posted[4] == ["wheel", "kCGScrollEventUnitLine", 2, 0, 9]
     hands.do([Drag(Point(400, 100, "screen"), start=Point(200, 100, "screen"))])
     assert gui.calls[0] == ("mouseDown", 100, 50, "left")
@@ -428,20 +449,29 @@ def row(pid: int, number: int, name: str | None, layer: int = 0) -> dict[str, An
 def test_macos_reads_its_tree_the_front_program_first() -> None:
     tree = {
         8: {"AXRole": "AXApplication", "AXTitle": "Pages", "AXChildren": [80]},
-        80: {"AXRole": "AXWindow", "AXTitle": "Letter", "AXChildren": [81, 82, 83, 99],
-             **at(20, 30, 300, 200)},
+        80: {
+            "AXRole": "AXWindow",
+            "AXTitle": "Letter",
+            "AXChildren": [81, 82, 83, 99],
+            **at(20, 30, 300, 200),
+        },
         81: {"AXRole": "AXTextField", "AXValue": "Ada", "AXFocused": True, **at(30, 40, 90, 20)},
-        82: {"AXRole": "AXTextField", "AXSubrole": "AXSecureTextField", "AXValue": "1234",
-             **at(30, 70, 90, 20)},
+        82: {
+            "AXRole": "AXTextField",
+            "AXSubrole": "AXSecureTextField",
+            "AXValue": "1234",
+            **at(30, 70, 90, 20),
+        },
         83: {"AXRole": "AXCheckBox", "AXDescription": "All", "AXValue": 1, **at(30, 90, 20, 20)},
-    }  # fmt: skip
+    }
     quartz = Quartz()
     quartz.rows = [row(8, 1, "Letter"), row(9, 2, "Behind"), row(3, 5, "Dock", layer=20)]
     system, _, _ = mac(quartz, Services(tree), front=8)
     reading = system.read(elements=True)
     assert [(window.title, window.active) for window in reading.windows] == [
-        ("Behind", False), ("Letter", True),
-    ]  # fmt: skip
+        ("Behind", False),
+        ("Letter", True),
+    ]
     elements = reading.elements or ()
     assert [(e.role, e.name, e.text, e.parent) for e in elements] == [
         ("frame", "Letter", "", -1),
@@ -459,8 +489,9 @@ def test_macos_rights_are_found_by_what_is_told(monkeypatch: pytest.MonkeyPatch)
     quartz.rows = [row(8, 1, None)]
     services.trusted = False
     assert [(name, given) for name, given, _ in list_permissions(quartz, services)] == [
-        ("Screen Recording", False), ("Accessibility", False),
-    ]  # fmt: skip
+        ("Screen Recording", False),
+        ("Accessibility", False),
+    ]
     quartz.rows, services.trusted = [row(8, 1, "Letter")], True  # preflight may be wrong
     rights = list_permissions(quartz, services)
     assert [given for _, given, _ in rights] == [True, True]

@@ -52,21 +52,37 @@ def write_tiny_vision(folder: Path) -> Path:
     pad, _, end, start, stop, picture, video = map(tokenizer.convert_tokens_to_ids, SPECIAL)
     config = Qwen2_5_VLConfig(
         text_config={
-            "vocab_size": len(tokenizer), "hidden_size": 64, "intermediate_size": 256,
-            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
-            "max_position_embeddings": 2048, "pad_token_id": pad, "eos_token_id": end,
-            "bos_token_id": None, "tie_word_embeddings": True,
+            "vocab_size": len(tokenizer),
+            "hidden_size": 64,
+            "intermediate_size": 256,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": 2048,
+            "pad_token_id": pad,
+            "eos_token_id": end,
+            "bos_token_id": None,
+            "tie_word_embeddings": True,
             "rope_parameters": {
-                "rope_type": "default", "rope_theta": 10_000.0, "mrope_section": [2, 3, 3]
+                "rope_type": "default",
+                "rope_theta": 10_000.0,
+                "mrope_section": [2, 3, 3],
             },
         },
         vision_config={
-            "depth": 2, "hidden_size": 64, "intermediate_size": 256, "num_heads": 4,
-            "out_hidden_size": 64, "fullatt_block_indexes": [1],
+            "depth": 2,
+            "hidden_size": 64,
+            "intermediate_size": 256,
+            "num_heads": 4,
+            "out_hidden_size": 64,
+            "fullatt_block_indexes": [1],
         },
-        image_token_id=picture, video_token_id=video, vision_start_token_id=start,
-        vision_end_token_id=stop, tie_word_embeddings=True,
-    )  # fmt: skip
+        image_token_id=picture,
+        video_token_id=video,
+        vision_start_token_id=start,
+        vision_end_token_id=stop,
+        tie_word_embeddings=True,
+    )
     torch.manual_seed(0)
     model = Qwen2_5_VLForConditionalGeneration(config)
     # As in published folders: sampling that training must not use.
