@@ -316,8 +316,8 @@ def grounder(ctx: click.Context, /, out: Path, **values: Any) -> None:
 
     With --model, train a vision-language model of Qwen2.5-VL's class instead, with the settings of
     GTA1's table 7: 250 updates and no cold start, if not stated. --clean then judges annotations by
-    what HiSA's detector sees. DIR also gets model/ or adapter/. "--updates 0" only checks that
-    pictures reach the model and that replies are drawn from it.
+    what HiSA's detector sees. Before the first update the checks of hisa train check are made. DIR
+    also gets model/ or adapter/.
     """
     if values["clean"] is not None and not values["data"]:
         raise UsageError("--clean needs recorded screens", fix="--data DIR")

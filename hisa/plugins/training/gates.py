@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import torch
 
-from hisa.errors import UsageError
 from hisa.plugins.training.base import Episode, ReplySample
+from hisa.plugins.training.gate_results import GateResult, require_gates
 from hisa.plugins.training.language_policy import LanguagePolicy
 from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn, is_malformed
 from hisa.runs.turns import Turn
 
 __all__ = [
     "FirstUpdateGates",
-    "GateResult",
     "check_logprobs",
     "check_malformed",
     "check_sampling",
@@ -46,19 +44,6 @@ _CONSTRAINTS = (
     *("response_format", "grammar", "json_schema", "structured_outputs", "logit_bias", "tools"),
     *("guided_json", "guided_regex", "guided_choice", "guided_grammar"),
 )
-
-
-class GateResult(NamedTuple):
-    """The result of a gate; ``passed`` is None if the turns do not show it."""
-
-    name: str
-    passed: bool | None
-    detail: str
-
-    def __str__(self) -> str:
-        """Returns a line for a person."""
-        state = {True: "passed", False: "FAILED", None: "not shown"}[self.passed]
-        return f"{state:<9} {self.name}: {self.detail}"
 
 
 def sampling_problem(turn: Turn) -> str:
@@ -216,9 +201,5 @@ class FirstUpdateGates:
             check_surprise(self._policy, samples),
             check_malformed(self._refused(), samples),
         )
-        for gate in gates:
-            self._report(gate)
-        if failed := [gate for gate in gates if gate.passed is False]:
-            reason = f"nothing was trained: {failed[0].name}: {failed[0].detail}"
-            raise UsageError(reason, fix="hisa train check --help")
+        require_gates(gates, self._report)
         self._passed = True

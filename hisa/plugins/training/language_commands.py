@@ -29,6 +29,7 @@ from hisa.plugins.training.training_settings import (
 
 if TYPE_CHECKING:
     from hisa.plugins.training.base import AdapterServer
+    from hisa.plugins.training.gate_results import GateResult
     from hisa.plugins.training.language_policy import LanguagePolicy
     from hisa.plugins.training.language_rollouts import LanguageRollouts
     from hisa.plugins.training.training_folder import TrainingFolder
@@ -151,6 +152,7 @@ def _export(folder: TrainingFolder, policy: LanguagePolicy, *, best: bool, merge
         "hisa --set models.planner.tokens=true --set models.planner.temperature=1 "
         "--set models.planner.constrain=false run miniwob:click-button --model gguf:coder-0.5b",
         "hisa train check runs --model gguf:coder-0.5b",
+        "hisa train check looks --model hf:models/GTA1-7B",
     )
 )
 @_PLACES
@@ -167,28 +169,57 @@ def check(
     limit: int,
     bound: float,
 ) -> int:
-    """Check on recorded turns what must hold before a language model is trained by GRPO.
+    """Check what must hold before a model is trained by its own replies.
 
-    The turns of RUNS must be those of the model, with --from those of its adapter. Checked are:
-    that the log has the server's token ids and log-probs; that requests neither constrain replies
-    nor change the sampling; that the trainer's log-probs equal the server's; that the replies
-    surprise the model as much as draws from its whole distribution do; and that each refused reply
-    is a sample with reward 0.
+    For a language model, the turns of RUNS must be its own, with --from those of its adapter.
+    Checked are: that the log has the server's token ids and log-probs; that requests neither
+    constrain replies nor change the sampling; that the trainer's log-probs equal the server's; that
+    the replies surprise the model as much as draws from its whole distribution do; and that each
+    refused reply is a sample with reward 0.
 
-    "hisa train grpo --model" makes the same checks before its first update.
+    For a vision-language model of Qwen2.5-VL's class, the screens of RUNS are targets; without RUNS
+    they are drawn. Checked are: that pictures reach the model, and that right ones change its
+    log-probs; that replies are drawn with the log-probs that the trainer computes; and that
+    malformed replies have reward 0.
+
+    The trainings make the same checks before their first update.
 
     Exit status: 0 all passed; 1 a check failed; 2 wrong usage.
     \f
 
     Args:
-        places: of the turns.
+        places: of the turns, or of the looks.
         model: name of the model.
         start: its adapter's checkpoint; None: it has none.
         roles: of the turns.
         limit: most turns.
         bound: see `check_logprobs`.
     """
-    require_part("train-lm", "scoring the turns of a language model")
+    require_part("train-lm", "scoring the replies of a model")
+    from hisa.plugins.training.vlm_policy import is_vision_model
+
+    if is_vision_model(model):
+        from hisa.plugins.training.vlm_grounder import check_grounder
+
+        if len(places) > 1:
+            raise UsageError(f"{len(places)} RUNS: name one folder", fix="hisa train check --help")
+        gates = check_grounder(model, *places)
+    else:
+        gates = _check_turns(places, model, start, roles, limit, bound)
+    for gate in gates:
+        say(gate)
+    return int(any(gate.passed is False for gate in gates))
+
+
+def _check_turns(
+    places: Sequence[str],
+    model: str,
+    start: str | None,
+    roles: Sequence[str],
+    limit: int,
+    bound: float,
+) -> list[GateResult]:
+    """Returns the results of the checks on recorded turns; see `check`."""
     from hisa.plugins.training.gates import check_turns
     from hisa.plugins.training.turn_batches import TurnEncoder, read_turns
 
@@ -197,10 +228,7 @@ def check(
     turns = list(read_turns(map(Path, places), solved=False, roles=roles))
     answered = [turn for turn in turns if not turn.failure][:limit]
     policy = _open_policy(model, start, 1, 0)
-    gates = check_turns(policy, TurnEncoder(policy.tokenizer), answered, bound=bound)
-    for gate in gates:
-        say(gate)
-    return int(any(gate.passed is False for gate in gates))
+    return check_turns(policy, TurnEncoder(policy.tokenizer), answered, bound=bound)
 
 
 def stored_model(folder: Path) -> str:

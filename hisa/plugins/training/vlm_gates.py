@@ -18,11 +18,20 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from hisa.errors import UsageError
+from hisa.plugins.training.gate_results import GateResult
 from hisa.plugins.training.vlm_policy import Row, VisionPolicy
 from hisa.plugins.training.vlm_questions import Question
 
-__all__ = ["PixelReport", "check_pixels", "check_sampler"]
+__all__ = [
+    "check_malformed_replies",
+    "check_pixels",
+    "check_sampler",
+    "check_vision",
+    "measure_pixels",
+]
+
+_CHECKED = 4
+"""Questions of the checks; each is scored eight times."""
 
 _LEVELS = 2.0
 """Most mean difference, of 255, between a picture that was sent and one that arrived: bfloat16
@@ -36,33 +45,61 @@ _PER_TOKEN = {"cpu": 1e-3, "cuda": 0.1}
 device. float32 was seen to differ by 1e-6; bfloat16 has the bound of `gates`."""
 
 
-class PixelReport(NamedTuple):
+class _Lost(Exception):
+    """Pictures do not arrive as they were sent; the message says how."""
+
+
+class PixelGains(NamedTuple):
     """What pictures change, in nats of a reply's log-probability, over some questions."""
 
-    questions: int
     noise: float  # most difference between a row in a batch and the row alone
     change: float  # mean difference that another picture makes, or none: the lesser of the two
     other: float  # mean log-probability with the right picture minus that with another one
     none: float  # the same minus that without a picture
 
-    def __str__(self) -> str:
-        return (
-            f"pixels reach the model: right picture against another {self.other:+.3g} nats, "
-            f"against none {self.none:+.3g}; change {self.change:.2g}, noise {self.noise:.2g} "
-            f"({self.questions} replies)"
-        )
+
+def check_vision(
+    policy: VisionPolicy, questions: Sequence[Question], longest: int
+) -> list[GateResult]:
+    """Runs all checks on a few questions of different pictures.
+
+    Args:
+        policy: changed in nothing.
+        questions: to train on; the first ones of different pictures are used.
+        longest: most tokens of a reply.
+    """
+    pictures = {question.png: question for question in reversed(questions)}
+    few = list(pictures.values())[-_CHECKED:]
+    torch.manual_seed(0)
+    return [
+        check_pixels(policy, few),
+        check_sampler(policy, few, longest),
+        check_malformed_replies(policy, few),
+    ]
 
 
-def check_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> PixelReport:
+def check_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> GateResult:
     """Checks that pictures reach the model when it replies and when replies are scored.
 
     Args:
         policy: changed in nothing.
         questions: a few, of several pictures where there are several.
-
-    Raises:
-        UsageError: a picture does not arrive, arrives at another row, or changes nothing.
     """
+    name = "pixels"
+    try:
+        gains = measure_pixels(policy, questions)
+    except _Lost as error:
+        return GateResult(name, False, str(error))
+    detail = (
+        f"the right picture is worth {gains.other:+.3g} nats against another one, "
+        f"{gains.none:+.3g} against none; a picture changes {gains.change:.2g}, noise is "
+        f"{gains.noise:.2g} ({len(questions)} replies)"
+    )
+    return GateResult(name, gains.change >= _BEYOND_NOISE * gains.noise, detail)
+
+
+def measure_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> PixelGains:
+    """Returns what the right picture, another one and none are worth for the right replies."""
     rows: list[Row] = [
         (question, policy.encode(policy.form.write(question.box, question.description)))
         for question in questions
@@ -78,23 +115,18 @@ def check_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> PixelRe
     change = min(float((right - without).abs().mean()) for without in (other, none))
     noise = max(_LEAST_NOISE, float((right - alone).abs().max()))
     gains = [float((right - without).mean()) for without in (other, none)]
-    report = PixelReport(len(rows), noise, change, *gains)
-    if report.change < _BEYOND_NOISE * noise:
-        reason = f"a picture changes a log-probability by {report.change:.2g}, noise is {noise:.2g}"
-        raise UsageError(f"pictures do not count: {reason}", fix="check the model and its folder")
-    return report
+    return PixelGains(noise, change, *gains)
 
 
-def check_sampler(policy: VisionPolicy, questions: Sequence[Question], longest: int) -> float:
-    """Returns the mean difference of a token's log-probability between sampler and trainer.
+def check_sampler(policy: VisionPolicy, questions: Sequence[Question], longest: int) -> GateResult:
+    """Checks that replies are drawn with the log-probabilities that the trainer computes.
+
+    Constrained replies, another temperature or a cut-off tail make them differ.
 
     Args:
         policy: changed in nothing.
         questions: a few.
         longest: most tokens of a reply.
-
-    Raises:
-        UsageError: the difference is too large: the replies are not samples of what is trained.
     """
     replies = [own[0] for own in policy.ask(questions, longest=longest)]
     rows = [(question, reply.ids) for question, reply in zip(questions, replies, strict=True)]
@@ -105,12 +137,20 @@ def check_sampler(policy: VisionPolicy, questions: Sequence[Question], longest: 
         for tokens, reply in zip(scored, replies, strict=True)
         for own, sampled in zip(tokens, reply.logprobs, strict=False)  # short replies are padded
     ]
-    gap = sum(gaps) / len(gaps)
-    bound = _PER_TOKEN[policy.base.device.type]
-    if not gap <= bound:
-        reason = f"log-probabilities differ by {gap:.2g} nats a token, at most {bound} allowed"
-        raise UsageError(f"sampler and trainer disagree: {reason}", fix="sample at temperature 1")
-    return gap
+    gap, bound = sum(gaps) / len(gaps), _PER_TOKEN[policy.base.device.type]
+    detail = f"sampler and trainer differ by {gap:.2g} nats a token in the mean (bound {bound:g})"
+    return GateResult("log-probs", gap <= bound, detail)
+
+
+def check_malformed_replies(policy: VisionPolicy, questions: Sequence[Question]) -> GateResult:
+    """Checks that right replies whose last character is missing are malformed, with reward 0."""
+    paid = 0
+    for question in questions:
+        cut = policy.form.write(question.box, question.description)[:-1]
+        reward = policy.form.reward(cut, question.box)
+        paid += reward.formed or reward.total != 0
+    detail = f"{paid} of {len(questions)} replies without their last character have a reward"
+    return GateResult("malformed replies", not paid, detail)
 
 
 @contextmanager
@@ -118,7 +158,7 @@ def _arriving(policy: VisionPolicy, questions: Sequence[Question]) -> Iterator[N
     """Checks that the pictures entering the vision tower are those of the questions, in order.
 
     Raises:
-        UsageError: they are others, or none.
+        _Lost: they are others, or none.
     """
     arrived = list[NDArray[np.float64]]()
 
@@ -134,11 +174,11 @@ def _arriving(policy: VisionPolicy, questions: Sequence[Question]) -> Iterator[N
     finally:
         hook.remove()
     if len(arrived) != len(questions):
-        raise UsageError(f"{len(arrived)} pictures of {len(questions)} reach the model")
+        raise _Lost(f"{len(arrived)} pictures of {len(questions)} reach the model")
     for question, picture in zip(questions, arrived, strict=True):
         sent = np.asarray(Image.open(io.BytesIO(question.png)).convert("RGB"), np.float64)
         if sent.shape != picture.shape or np.abs(sent - picture).mean() > _LEVELS:
-            raise UsageError(f"another picture than that of {question.place} reaches the model")
+            raise _Lost(f"another picture than that of {question.place} reaches the model")
 
 
 def _rebuild(policy: VisionPolicy, patches: torch.Tensor, grid: list[int]) -> NDArray[np.float64]:

@@ -23,20 +23,18 @@ from hisa.errors import UsageError
 from hisa.plugins.benchmarks.bench import stats
 from hisa.plugins.training.command_parts import print_progress
 from hisa.plugins.training.curves import MetricsRow
+from hisa.plugins.training.gate_results import GateResult, require_gates
 from hisa.plugins.training.grpo import step_grpo_loss, z_scores
 from hisa.plugins.training.sft import seed_draws
 from hisa.plugins.training.training_folder import TrainingFolder
 from hisa.plugins.training.training_settings import build_settings
-from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
+from hisa.plugins.training.vlm_gates import check_vision
 from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
 from hisa.plugins.training.vlm_questions import Question, ask_about, open_targets
 from hisa.plugins.training.vlm_replies import FORMS
 from hisa.plugins.training.vlm_settings import VisionSettings
 
-__all__ = ["VisionTrainer", "run_gates", "train_grounder"]
-
-_CHECKED = 4
-"""Questions of the gates; each is scored eight times."""
+__all__ = ["VisionTrainer", "check_grounder", "train_grounder"]
 
 
 class VisionTrainer:
@@ -185,25 +183,6 @@ class VisionTrainer:
         self.optimizer.zero_grad()
 
 
-def run_gates(policy: VisionPolicy, questions: Sequence[Question], longest: int) -> None:
-    """Checks what must hold before the first update, and prints what was measured.
-
-    Args:
-        policy: changed in nothing.
-        questions: to train on; the first ones of different pictures are used.
-        longest: most tokens of a reply.
-
-    Raises:
-        UsageError: a gate does not pass; says which and why.
-    """
-    pictures = {question.png: question for question in reversed(questions)}
-    few = list(pictures.values())[-_CHECKED:]
-    torch.manual_seed(0)
-    say_error(check_pixels(policy, few))
-    gap = check_sampler(policy, few, longest)
-    say_error(f"sampler and trainer differ by {gap:.2g} nats a token")
-
-
 def train_grounder(
     open_folder: Callable[[], TrainingFolder], out: Path, values: dict[str, Any]
 ) -> None:
@@ -227,7 +206,7 @@ def train_grounder(
     parts = open_targets(values["data"], values["clean"], settings.seed, out)
     train_on, tuning = (ask_about(targets, **limits) for targets in parts)
     _check_lengths(policy, [*train_on, *tuning], settings)
-    run_gates(policy, train_on, settings.max_reply)
+    require_gates(check_vision(policy, train_on, settings.max_reply), say_error)
     if settings.cold_start + settings.updates:
         folder = open_folder()
         VisionTrainer(policy, settings).train(train_on, tuning, folder)
@@ -235,6 +214,23 @@ def train_grounder(
         path = policy.export(folder.path).resolve()
         adapter = f"MODEL --enable-lora --lora-modules tuned={path}"
         say(f"vllm serve {adapter if settings.lora else path}")
+
+
+def check_grounder(model: str, data: str = "") -> list[GateResult]:
+    """Returns the results of all checks of a vision-language model, as a training makes them.
+
+    Args:
+        model: its name, ``hf:NAME``.
+        data: folder of runs; empty: pages are drawn.
+
+    Raises:
+        UsageError: the model cannot be loaded, or there is no target.
+    """
+    settings = VisionSettings(model=model)
+    policy = load_policy(model, FORMS[settings.reward])
+    limits = policy.limit_pixels(settings.max_pixels)
+    train_on, _ = open_targets(data, None, settings.seed, Path())
+    return check_vision(policy, ask_about(train_on, **limits), settings.max_reply)
 
 
 def _check_lengths(

@@ -36,11 +36,13 @@ from hisa.plugins.training.vlm_questions import Question
 from hisa.plugins.training.vlm_replies import ReplyForm
 from hisa.text.safe_text import safe_line
 
-__all__ = ["Row", "SampledReply", "VisionPolicy", "load_policy"]
+__all__ = ["Row", "SampledReply", "VisionPolicy", "is_vision_model", "load_policy"]
 
 _LANGUAGE_LAYERS = r".*language_model.*\.(?:[qkvo]_proj|(?:gate|up|down)_proj)"
 """What LoRA adapts: servers take no adapters of the vision tower."""
 _PICTURE = "<|image_pad|>"
+_KIND = "qwen2_5_vl"
+_LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 Row = tuple[Question, Sequence[int]]
 """A question and the token ids of a reply to it."""
@@ -104,17 +106,27 @@ def load_policy(model: str, form: ReplyForm, *, lora: int = 0, seed: int = 0) ->
     return VisionPolicy(network.to("cuda" if on_gpu else "cpu"), processor, form)
 
 
+def is_vision_model(model: str) -> bool:
+    """Whether a name is that of a model that `load_policy` takes, by its configuration."""
+    if not model.startswith("hf:"):
+        return False
+    try:
+        config = AutoConfig.from_pretrained(model[3:], **_LOCAL)
+    except (OSError, ValueError, KeyError):
+        return False
+    return bool(config.model_type == _KIND)
+
+
 def _load_parts(name: str, dtype: torch.dtype) -> tuple[Any, Any]:
     """Returns the model and its processor, from a folder or the cache."""
-    local: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     disable_progress_bar()
     try:
-        kind = AutoConfig.from_pretrained(name, **local).model_type
-        if kind != "qwen2_5_vl":
-            raise UsageError(f"--model hf:{name}: a {kind}, not a qwen2_5_vl (Qwen2.5-VL's class)")
-        processor = _PictureProcessor.from_pretrained(name, **local)
+        kind = AutoConfig.from_pretrained(name, **_LOCAL).model_type
+        if kind != _KIND:
+            raise UsageError(f"--model hf:{name}: a {kind}, not a {_KIND} (Qwen2.5-VL's class)")
+        processor = _PictureProcessor.from_pretrained(name, **_LOCAL)
         network, loaded = Qwen2_5_VLForConditionalGeneration.from_pretrained(
-            name, dtype=dtype, use_safetensors=True, output_loading_info=True, **local
+            name, dtype=dtype, use_safetensors=True, output_loading_info=True, **_LOCAL
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError, SafetensorError) as error:
         reason = safe_line(str(error).strip().partition("\n")[0], 300)

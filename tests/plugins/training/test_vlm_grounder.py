@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,11 +22,16 @@ from safetensors.torch import load_file
 from transformers import Qwen2_5_VLForConditionalGeneration
 
 from hisa.cli import main
-from hisa.errors import UsageError
 from hisa.plugins.training.curves import MetricsRow, read_metrics
 from hisa.plugins.training.grounder import REWARDS
-from hisa.plugins.training.vlm_gates import check_pixels, check_sampler
-from hisa.plugins.training.vlm_grounder import VisionTrainer, run_gates
+from hisa.plugins.training.vlm_gates import (
+    check_malformed_replies,
+    check_pixels,
+    check_sampler,
+    check_vision,
+    measure_pixels,
+)
+from hisa.plugins.training.vlm_grounder import VisionTrainer
 from hisa.plugins.training.vlm_policy import SampledReply, VisionPolicy, load_policy
 from hisa.plugins.training.vlm_questions import Question, ask_about
 from hisa.plugins.training.vlm_replies import FORMS
@@ -85,11 +91,11 @@ def fresh(tiny: Path) -> VisionPolicy:
 
 def test_a_taught_policy_needs_its_pictures_and_clicks_are_then_reinforced(tiny: Path) -> None:
     policy = load_policy(f"hf:{tiny}", FORMS["click"])
-    before = check_pixels(policy, halves())
+    before = measure_pixels(policy, halves())
     settings = VisionSettings(cold_start=50, cold_lr=2e-3, targets=4, lr=2e-3, max_reply=12)
     trainer = VisionTrainer(policy, replace(settings, rows_at_once=16))
     losses = [trainer.step(halves()).loss or 0 for _ in range(50)]
-    after = check_pixels(policy, halves())
+    after = measure_pixels(policy, halves())
     print(before, after, losses[::10])
     assert losses[-1] < losses[0] / 4
     assert after.other > before.other + 0.5
@@ -136,8 +142,9 @@ def test_the_gate_catches_pictures_that_do_not_arrive(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fresh, "inputs", partial(broken, fresh))
-    with pytest.raises(UsageError, match=message):
-        run_gates(fresh, halves(), 8)
+    pixels = check_vision(fresh, halves(), 8)[0]
+    assert pixels.passed is False
+    assert re.search(message, pixels.detail)
 
 
 def test_the_gate_catches_channels_in_another_order(
@@ -145,10 +152,11 @@ def test_the_gate_catches_channels_in_another_order(
 ) -> None:
     red = Target(Image.new("RGB", (84, 56), "red"), "it", Box(0, 0, 9, 9), "red")
     questions = ask_about([red], min_pixels=784, max_pixels=10**6)
-    print(check_pixels(fresh, questions * 2))
+    assert "another picture" not in check_pixels(fresh, questions * 2).detail
     monkeypatch.setattr(fresh, "inputs", partial(with_channels_swapped, fresh))
-    with pytest.raises(UsageError, match="another picture than that of red"):
-        check_pixels(fresh, questions)
+    pixels = check_pixels(fresh, questions)
+    assert pixels.passed is False
+    assert "another picture than that of red" in pixels.detail
 
 
 def test_the_gate_catches_a_tower_whose_pictures_change_nothing(
@@ -162,8 +170,9 @@ def test_the_gate_catches_a_tower_whose_pictures_change_nothing(
         return output
 
     monkeypatch.setattr(tower, "forward", see_nothing)
-    with pytest.raises(UsageError, match=r"pictures do not count: a picture changes .* by 0"):
-        run_gates(fresh, halves(), 8)
+    pixels = check_pixels(fresh, halves())
+    assert pixels.passed is False
+    assert "a picture changes 0" in pixels.detail
 
 
 @pytest.mark.parametrize("changed", [{"temperature": 0.5}, {"top_k": 20}])
@@ -171,7 +180,7 @@ def test_the_gate_catches_replies_that_are_not_samples_of_the_model(
     changed: dict[str, float], fresh: VisionPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(0)
-    assert check_sampler(fresh, halves(), 8) < 1e-4
+    assert check_sampler(fresh, halves(), 8).passed
     generate = fresh.model.generate
 
     def sample_otherwise(**named: Any) -> Any:
@@ -179,8 +188,24 @@ def test_the_gate_catches_replies_that_are_not_samples_of_the_model(
         return generate(**named)
 
     monkeypatch.setattr(fresh.model, "generate", sample_otherwise)
-    with pytest.raises(UsageError, match="sampler and trainer disagree"):
-        run_gates(fresh, halves(), 8)
+    assert check_sampler(fresh, halves(), 8).passed is False
+
+
+def test_the_gate_catches_a_reading_that_rewards_malformed_replies(
+    fresh: VisionPolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_malformed_replies(fresh, halves()).passed
+    form = fresh.form
+
+    class Lenient:
+        write = staticmethod(form.write)
+
+        @staticmethod
+        def reward(text: str, target: Box) -> Any:
+            return form.reward(f"{text.removesuffix(')')})", target)
+
+    monkeypatch.setattr(fresh, "form", Lenient)
+    assert check_malformed_replies(fresh, halves()).passed is False
 
 
 def test_log_probs_of_a_batch_are_those_of_transformers(fresh: VisionPolicy) -> None:
@@ -211,10 +236,10 @@ def test_words_of_a_screen_are_no_control_tokens(fresh: VisionPolicy) -> None:
         assert ids.count(number) == plain.count(number)
 
 
-def hisa(*words: str) -> int:
+def hisa(*words: str, command: str = "grounder") -> int:
     """Returns the exit status of the command line."""
     with pytest.raises(SystemExit) as ended:
-        main(["train", "grounder", *words])
+        main(["train", command, *words])
     return int(ended.value.code or 0)
 
 
@@ -244,7 +269,7 @@ def test_the_command_trains_every_arm_of_table_6(
     assert not out.exists()
     assert hisa(*words, "--cold-start", "1", "--updates", "1") == 0
     printed = capsys.readouterr()
-    assert "pixels reach the model" in printed.err
+    assert "passed    pixels" in printed.err
     assert "sampler and trainer differ by" in printed.err
     rows = read_metrics(out).rows
     assert [(row.phase, row.greedy_n) for row in rows] == [("sft", 2), ("grpo", 2)]
@@ -331,3 +356,24 @@ def test_right_replies_gain_on_wrong_and_malformed_ones_in_every_arm(
         gains = (policy.log_probs(rows) - before).tolist()
     assert trainer.malformed == 2
     assert gains[0] > max(gains[1:]) + 1e-3
+
+
+def test_the_checks_run_alone_on_recorded_looks_and_a_failed_check_ends_with_1(
+    tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = (str(RUNS), "--model", f"hf:{tiny}")
+    assert hisa(*words, command="check") == 0
+    printed = capsys.readouterr().out
+    assert [line.split(":")[0].split(maxsplit=1) for line in printed.splitlines()] == [
+        ["passed", "pixels"],
+        ["passed", "log-probs"],
+        ["passed", "malformed replies"],
+    ]
+    inputs = VisionPolicy.inputs
+
+    def lose_pixels(policy: VisionPolicy, questions: Sequence[Question]) -> dict[str, Any]:
+        return {k: v for k, v in inputs(policy, questions).items() if k != "pixel_values"}
+
+    monkeypatch.setattr(VisionPolicy, "inputs", lose_pixels)
+    assert hisa(*words, command="check") == 1
+    assert "FAILED    pixels: 0 pictures" in capsys.readouterr().out
