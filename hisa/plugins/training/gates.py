@@ -13,7 +13,7 @@ import torch
 
 from hisa.plugins.training.base import Episode, ReplySample
 from hisa.plugins.training.gate_results import GateResult, require_gates
-from hisa.plugins.training.language_policy import LanguagePolicy
+from hisa.plugins.training.language_policy import LanguagePolicy, TokenScores
 from hisa.plugins.training.turn_batches import TurnEncoder, UnfitTurn, is_malformed
 from hisa.runs.turns import Turn
 
@@ -25,6 +25,7 @@ __all__ = [
     "check_surprise",
     "check_turns",
     "sampling_problem",
+    "score_samples",
 ]
 
 _FARTHEST = 4.0
@@ -74,23 +75,27 @@ def check_sampling(turns: Iterable[Turn]) -> GateResult:
     return GateResult("sampling", bool(every) or None, f"{len(every)} requests change nothing")
 
 
+def score_samples(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> list[TokenScores]:
+    """Returns what a policy says of the replies, without gradients; a pass takes seconds."""
+    with torch.inference_mode():
+        return [policy.score(sample) for sample in samples]
+
+
 def check_logprobs(
-    policy: LanguagePolicy, samples: Sequence[ReplySample], *, bound: float = 0.05
+    scores: Sequence[TokenScores], samples: Sequence[ReplySample], *, bound: float = 0.05
 ) -> GateResult:
     """Checks that the trainer's log-probs equal the server's, token by token.
 
     Args:
-        policy: with the weights that were served.
+        scores: of the samples, by the weights that were served.
         samples: of recorded turns.
         bound: of the mean difference, in nats.
     """
     name = "log-probs"
     if not samples:
         return GateResult(name, None, "no turn has token ids and log-probs")
-    with torch.inference_mode():
-        differences = torch.cat(
-            [policy.score(s).logprobs - torch.tensor(s.logprobs) for s in samples]
-        )
+    pairs = zip(scores, samples, strict=True)
+    differences = torch.cat([own.logprobs - torch.tensor(s.logprobs) for own, s in pairs])
     mean, most = float(differences.abs().mean()), float(differences.abs().max())
     detail = (
         f"{len(differences)} tokens of {len(samples)} replies differ from the server's by "
@@ -99,21 +104,17 @@ def check_logprobs(
     return GateResult(name, mean <= bound, detail)
 
 
-def check_surprise(policy: LanguagePolicy, samples: Sequence[ReplySample]) -> GateResult:
+def check_surprise(scores: Sequence[TokenScores]) -> GateResult:
     """Checks by the replies themselves that they were drawn at temperature 1 from all tokens.
 
     The surprise -log p of a drawn token is the entropy in the mean. A server that cuts off the tail
     or lowers the temperature, whatever the request says, gives replies that surprise too little.
     """
     name = "drawn from the whole distribution"
-    surprise = entropy = variance = 0.0
-    with torch.inference_mode():
-        for sample in samples:
-            scores = policy.score(sample)
-            surprise -= float(scores.logprobs.sum())
-            entropy += float(scores.entropies.sum())
-            variance += float(scores.variances.sum())
-    tokens = sum(sample.length for sample in samples)
+    surprise = -sum(float(own.logprobs.sum()) for own in scores)
+    entropy = sum(float(own.entropies.sum()) for own in scores)
+    variance = sum(float(own.variances.sum()) for own in scores)
+    tokens = sum(len(own.logprobs) for own in scores)
     if not variance:
         return GateResult(name, None, f"{tokens} tokens, of which none was a choice")
     distance = (surprise - entropy) / math.sqrt(variance)
@@ -158,11 +159,12 @@ def check_turns(
     details = f"{len(samples)} of {len(turns)} turns are samples"
     if reasons:
         details += f"; the first other: {reasons[0]}"
+    scores = score_samples(policy, samples)
     return [
         GateResult("turns", not reasons if turns else None, details),
         check_sampling(turns),
-        check_logprobs(policy, samples, bound=bound),
-        check_surprise(policy, samples),
+        check_logprobs(scores, samples, bound=bound),
+        check_surprise(scores),
         check_malformed(sum(map(is_malformed, turns)), samples),
     ]
 
@@ -196,9 +198,10 @@ class FirstUpdateGates:
         samples = [s for e in episodes for s in e.samples if isinstance(s, ReplySample)]
         if self._passed or not samples:
             return
+        scores = score_samples(self._policy, samples)
         gates = (
-            check_logprobs(self._policy, samples, bound=self._bound),
-            check_surprise(self._policy, samples),
+            check_logprobs(scores, samples, bound=self._bound),
+            check_surprise(scores),
             check_malformed(self._refused(), samples),
         )
         require_gates(gates, self._report)

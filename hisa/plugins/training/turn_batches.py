@@ -246,7 +246,7 @@ def cloning_turns(
         try:
             sample = encoder.clone(turn)
             if len(sample.prompt) + len(sample.reply) > most_tokens:
-                raise UnfitTurn(f"it has more than {most_tokens} tokens: --most-tokens")
+                raise UnfitTurn(f"it is longer than --most-tokens {most_tokens}")
             runs.setdefault(turn.run, []).append(sample)
         except UnfitTurn as error:
             counts[str(error)] += 1

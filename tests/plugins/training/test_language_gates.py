@@ -31,6 +31,7 @@ from hisa.plugins.training.gates import (  # noqa: E402
     check_sampling,
     check_surprise,
     check_turns,
+    score_samples,
 )
 from hisa.plugins.training.grpo import StepTraining  # noqa: E402
 from hisa.plugins.training.language_policy import LanguagePolicy  # noqa: E402
@@ -86,9 +87,9 @@ def test_other_weights_or_another_template_fail_the_gate_of_log_probs(
     encoder = TurnEncoder(policy.tokenizer)
     samples = [encoder.sample(as_turn(reply)) for reply in replies]
     other = LanguagePolicy.open(f"gguf:{write_tiny_qwen(tmp_path / 'other.gguf', seed=2)}")
-    assert not check_logprobs(other, samples, bound=0.01).passed
+    assert not check_logprobs(score_samples(other, samples), samples, bound=0.01).passed
     shifted = [replace(sample, prompt=(*sample.prompt[1:], 10)) for sample in samples]
-    assert not check_logprobs(policy, shifted, bound=0.01).passed
+    assert not check_logprobs(score_samples(policy, shifted), shifted, bound=0.01).passed
     turn = as_turn(replies[0])
     system = [{"role": "system", "content": "be brief"}, *turn.request["messages"]]
     with pytest.raises(UnfitTurn, match="prompt of another length"):
@@ -102,8 +103,10 @@ def test_a_server_that_samples_otherwise_is_caught_by_its_replies(
     encoder = TurnEncoder(policy.tokenizer)
     turns = [as_turn(reply) for reply in ask(f"gguf:{tiny}", range(8), **change)]
     samples = [encoder.sample(turn) for turn in turns]
-    assert check_logprobs(policy, samples).passed, "the log-probs alone do not show it"
-    assert check_surprise(policy, samples).passed is False
+    assert check_logprobs(score_samples(policy, samples), samples).passed, (
+        "the log-probs alone do not show it"
+    )
+    assert check_surprise(score_samples(policy, samples)).passed is False
     declared = [turn.model_copy(update={"request": turn.request | change}) for turn in turns]
     gate = check_sampling(declared)
     assert gate.passed is False
@@ -244,6 +247,37 @@ def test_grpo_hands_its_weights_to_llama_cpp_and_raises_the_chance_of_rewarded_r
     assert all(map(torch.equal, resumed.network, policy.network))
 
 
+def test_entropulse_clones_what_the_model_solved_by_the_same_trainer(
+    tiny: Path, tmp_path: Path
+) -> None:
+    policy = LanguagePolicy.open(f"gguf:{tiny}", rank=4)
+    bandit = ServedBandit(
+        LlamaAdapters(f"gguf:{tiny}", tmp_path / "served"), TurnEncoder(policy.tokenizer)
+    )
+    settings = GrpoSettings(
+        updates=2,
+        groups=2,
+        group_size=4,
+        evaluate_every=0,
+        pulse_at=2,
+        pulse_lr=3e-3,
+        passes=1,
+        steps_at_once=1,
+        decoupled=True,
+    )
+    folder = TrainingFolder(tmp_path / "run", {})
+    first = policy.copy()
+    run = StepTraining(folder, policy, bandit, bandit.tasks, settings)
+    run.run()
+    solved = [s for e in folder.successes() for s in e.samples if isinstance(s, ReplySample)]
+    folder.close()
+    assert [row.phase for row in read_metrics(tmp_path / "run").rows][-1] == "pulse"
+    with torch.no_grad():
+        gains = policy.log_probs(solved)[0] - first.log_probs(solved)[0]
+    assert float(gains.mean()) > 0
+    assert all(map(torch.equal, run.reference.network, policy.network))
+
+
 def form_rollouts(
     policy: LanguagePolicy, tiny: Path, folder: Path, **planner: float
 ) -> LanguageRollouts:
@@ -276,7 +310,7 @@ def test_a_run_of_the_served_model_is_an_episode_with_its_malformed_replies(
     assert not any(sample.well_formed for sample in episode.samples)
     assert rollouts.refused == len(episode.samples)
     samples = [s for s in episode.samples if isinstance(s, ReplySample)]
-    assert check_logprobs(policy, samples).passed
+    assert check_logprobs(score_samples(policy, samples), samples).passed
 
 
 def test_settings_that_change_the_sampling_end_the_training_before_an_update(

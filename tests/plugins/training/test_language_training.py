@@ -21,7 +21,7 @@ from hisa.plugins.training.adapter_export import (  # noqa: E402
     export_peft,
 )
 from hisa.plugins.training.curves import MetricsRow, read_metrics  # noqa: E402
-from hisa.plugins.training.gates import check_logprobs, check_turns  # noqa: E402
+from hisa.plugins.training.gates import check_logprobs, check_turns, score_samples  # noqa: E402
 from hisa.plugins.training.language_policy import LanguagePolicy  # noqa: E402
 from hisa.plugins.training.lora import LoraTraining, mean_loss, reply_loss  # noqa: E402
 from hisa.plugins.training.training_folder import TrainingFolder  # noqa: E402
@@ -142,7 +142,9 @@ def test_an_exported_adapter_is_what_llama_cpp_plays(
     encoder = TurnEncoder(policy.tokenizer)
     turns = [as_turn(reply) for reply in ask(adapted, range(8))]
     samples = [encoder.sample(turn) for turn in turns]
-    right, wrong = (check_logprobs(p, samples) for p in (policy, fresh(tiny)))
+    right, wrong = (
+        check_logprobs(score_samples(p, samples), samples) for p in (policy, fresh(tiny))
+    )
     assert right.passed, right.detail
     assert not wrong.passed, "the base model did not write these replies"
     assert all(gate.passed is not False for gate in check_turns(policy, encoder, turns))
