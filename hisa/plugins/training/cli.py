@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import examples, say, say_error
@@ -17,6 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.training.command_parts import (
     PATH,
     RUN,
+    is_stated,
     open_run,
     print_progress,
     with_options,
@@ -28,6 +28,8 @@ from hisa.plugins.training.language_commands import (
     stored_model,
     train_served_model,
 )
+from hisa.plugins.training.recipes import recipe_option
+from hisa.plugins.training.training_costs import cost
 from hisa.plugins.training.training_settings import (
     ClickSettings,
     CloningSettings,
@@ -73,6 +75,7 @@ def train() -> None:
 
 train.add_command(lora)
 train.add_command(check)
+train.add_command(cost)
 
 
 @contextmanager
@@ -218,6 +221,7 @@ def _collect_episodes(
     )
 )
 @with_options(_POLICY)
+@recipe_option("computerrl-grpo")
 @options(GrpoSettings)
 @click.option(
     "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: off (0)."
@@ -259,7 +263,7 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     rate is 2e-5, and each update makes one step.
     """
     if values["model"] or (values["resume"] and stored_model(out)):
-        if ctx.get_parameter_source("lr") != ParameterSource.COMMANDLINE:
+        if not is_stated(ctx, "lr"):
             values["lr"] = 2e-5
         return train_served_model(ctx, out, values)
     machines = 1 if values["max_age"] else values["workers"]
@@ -296,6 +300,7 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     metavar="IOU",
     help="Drop annotations of --data below this IoU; the paper uses 0.3.",
 )
+@recipe_option("gta1-7b", "gta1-32b")
 @options(ClickSettings)
 @options(VisionSettings)
 @with_options(RUN)
