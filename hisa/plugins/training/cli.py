@@ -230,6 +230,9 @@ def _collect_episodes(
 @click.option("--model", metavar="NAME", help="Train a language model: gguf:NAME or hf:FOLDER.")
 @click.option("--server", metavar="PLACE", help="Serves it: gguf:FILE, or the address of vLLM.")
 @click.option("--rank", type=click.IntRange(1, 256), default=16, help="Of its adapter (16).")
+@click.option(
+    "--ray", metavar="ADDRESS", help="Runs of --model on a Ray cluster: HOST:PORT, auto or local."
+)
 @add_bound
 @click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
@@ -260,12 +263,18 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     With --model, train an adapter of a language model on the tasks of a SUITE. llama.cpp here, or
     a vLLM server, answers with the newest adapter; its log-probs weigh each reply by truncated
     importance. Before the first update the checks of hisa train check are made. Without --lr the
-    rate is 2e-5, and each update makes one step.
+    rate is 2e-5, and each update makes one step. With --ray, --workers actors of a cluster make the
+    runs; all nodes need HiSA, see DIR and the suite under the same paths, and reach --server.
     """
     if values["model"] or (values["resume"] and stored_model(out)):
         if not is_stated(ctx, "lr"):
             values["lr"] = 2e-5
         return train_served_model(ctx, out, values)
+    if values["ray"]:
+        reason = (
+            "--ray: a small policy plays in this process; only a served model is asked from afar"
+        )
+        raise UsageError(reason, fix="--model NAME --server http://HOST:8000/v1")
     machines = 1 if values["max_age"] else values["workers"]
     with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
         from hisa.plugins.training.grpo import StepTraining

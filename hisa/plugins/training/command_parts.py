@@ -95,7 +95,7 @@ def open_run(
 
     if were_launched() and ctx.info_name != "lora":
         raise UsageError(
-            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}: only hisa train lora takes several processes",
+            f"WORLD_SIZE {os.environ['WORLD_SIZE']}: only hisa train lora takes several processes",
             fix=f"hisa train {ctx.info_name}, without accelerate launch or torchrun",
         )
     if resume := values.pop("resume"):

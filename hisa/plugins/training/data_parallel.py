@@ -45,7 +45,9 @@ class Processes:
     def add_gradients(self, weights: Sequence[torch.nn.Parameter]) -> None:
         """Replaces the gradients of weights by their sums over all processes."""
         for weight in weights:
-            weight.grad = self.add_up(torch.zeros_like(weight) if weight.grad is None else weight.grad)
+            weight.grad = self.add_up(
+                torch.zeros_like(weight) if weight.grad is None else weight.grad
+            )
 
 
 @contextmanager

@@ -282,6 +282,11 @@ def _open_server(out: Path, values: dict[str, Any]) -> AdapterServer:
             fix="hisa train grpo miniwob --env desktop --model gguf:coder-0.5b -o DIR",
         )
     place = values["server"] or values["model"]
+    if place.startswith("gguf:") and values["ray"]:
+        raise UsageError(
+            f"--ray with {place}: llama.cpp would answer here, and the runs are on other machines",
+            fix="--server http://HOST:8000/v1, a vLLM server that all nodes reach",
+        )
     if place.startswith("gguf:"):
         return LlamaAdapters(place, out / "served")
     if place.startswith(("http://", "https://")):
@@ -307,5 +312,9 @@ def _open_rollouts(
     changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*ctx.meta["hisa.settings"], overrides=changes)
     suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)
-    parts = (suite, settings, out / "runs")
-    return LanguageRollouts(*parts, server=server, encoder=encoder, workers=values["workers"])
+    parts: dict[str, Any] = {"server": server, "encoder": encoder, "workers": values["workers"]}
+    if values["ray"]:
+        from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
+
+        parts["executor"] = RayExecutor("" if values["ray"] == "local" else values["ray"])
+    return LanguageRollouts(suite, settings, out / "runs", **parts)
