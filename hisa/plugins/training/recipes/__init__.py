@@ -7,8 +7,9 @@ the paper sets and HiSA has no option for, and what the paper does not say.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -17,6 +18,7 @@ from hisa.errors import UsageError
 
 __all__ = ["CostFacts", "Recipe", "load_recipe", "recipe_option"]
 
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 _LARGEST = 1 << 16
 """Most bytes of a recipe; the longest here has 3,000."""
 _CLOSED = {"out", "resume", "recipe"}
@@ -82,7 +84,7 @@ def load_recipe(name: str) -> Recipe:
         raise UsageError(f"{path}: not a recipe: {error}", fix="hisa train cost gta1-7b") from error
 
 
-def recipe_option(*names: str) -> Any:
+def recipe_option(*names: str) -> Callable[[_Command], _Command]:
     """Returns the option ``--recipe`` of a command; ``names`` are those of its recipes."""
     return click.option(
         "--recipe",
