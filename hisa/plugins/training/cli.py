@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from hisa.cli.open_group import OpenGroup
 from hisa.cli.out import examples, say, say_error
@@ -17,6 +16,7 @@ from hisa.errors import UsageError
 from hisa.plugins.training.command_parts import (
     PATH,
     RUN,
+    is_stated,
     open_run,
     print_progress,
     with_options,
@@ -28,6 +28,8 @@ from hisa.plugins.training.language_commands import (
     stored_model,
     train_served_model,
 )
+from hisa.plugins.training.recipes import recipe_option
+from hisa.plugins.training.training_costs import cost
 from hisa.plugins.training.training_settings import (
     ClickSettings,
     CloningSettings,
@@ -73,6 +75,7 @@ def train() -> None:
 
 train.add_command(lora)
 train.add_command(check)
+train.add_command(cost)
 
 
 @contextmanager
@@ -218,6 +221,7 @@ def _collect_episodes(
     )
 )
 @with_options(_POLICY)
+@recipe_option("computerrl-grpo")
 @options(GrpoSettings)
 @click.option(
     "--max-age", type=click.IntRange(0), default=0, help="Of an episode, in updates; 0: off (0)."
@@ -226,6 +230,9 @@ def _collect_episodes(
 @click.option("--model", metavar="NAME", help="Train a language model: gguf:NAME or hf:FOLDER.")
 @click.option("--server", metavar="PLACE", help="Serves it: gguf:FILE, or the address of vLLM.")
 @click.option("--rank", type=click.IntRange(1, 256), default=16, help="Of its adapter (16).")
+@click.option(
+    "--ray", metavar="ADDRESS", help="Runs of --model on a Ray cluster: HOST:PORT, auto or local."
+)
 @add_bound
 @click.option("--env", metavar="KIND", help="Machines instead of pages: desktop, vm:NAME, …")
 @click.option("--task", "only", multiple=True, metavar="ID", help="Only these tasks of SUITE.")
@@ -256,12 +263,18 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     With --model, train an adapter of a language model on the tasks of a SUITE. llama.cpp here, or
     a vLLM server, answers with the newest adapter; its log-probs weigh each reply by truncated
     importance. Before the first update the checks of hisa train check are made. Without --lr the
-    rate is 2e-5, and each update makes one step.
+    rate is 2e-5, and each update makes one step. With --ray, --workers actors of a cluster make the
+    runs; all nodes need HiSA, see DIR and the suite under the same paths, and reach --server.
     """
     if values["model"] or (values["resume"] and stored_model(out)):
-        if ctx.get_parameter_source("lr") != ParameterSource.COMMANDLINE:
+        if not is_stated(ctx, "lr"):
             values["lr"] = 2e-5
         return train_served_model(ctx, out, values)
+    if values["ray"]:
+        reason = (
+            "--ray: a small policy plays in this process; only a served model is asked from afar"
+        )
+        raise UsageError(reason, fix="--model NAME --server http://HOST:8000/v1")
     machines = 1 if values["max_age"] else values["workers"]
     with _run(ctx, out, values, "updates", workers=machines) as (folder, rollouts, policy):
         from hisa.plugins.training.grpo import StepTraining
@@ -296,6 +309,7 @@ def grpo(ctx: click.Context, /, out: Path, **values: Any) -> None:
     metavar="IOU",
     help="Drop annotations of --data below this IoU; the paper uses 0.3.",
 )
+@recipe_option("gta1-7b", "gta1-32b")
 @options(ClickSettings)
 @options(VisionSettings)
 @with_options(RUN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
     from hisa.plugins.training.curves import MetricsRow
     from hisa.plugins.training.training_folder import TrainingFolder
 
-__all__ = ["PATH", "RUN", "open_run", "print_progress", "require_part", "with_options"]
+__all__ = [
+    "PATH",
+    "RUN",
+    "is_stated",
+    "open_run",
+    "print_progress",
+    "require_part",
+    "were_launched",
+    "with_options",
+]
 
 PATH = click.Path(path_type=Path)
 RUN = (
@@ -39,6 +49,12 @@ def with_options(parts: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
+def is_stated(ctx: click.Context, option: str) -> bool:
+    """Whether the command line or a recipe sets an option."""
+    stated = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+    return ctx.get_parameter_source(option) in stated
+
+
 def require_part(part: str, purpose: str) -> None:
     """Raise if a part is not installed; imports nothing.
 
@@ -47,6 +63,11 @@ def require_part(part: str, purpose: str) -> None:
     """
     if missing := list_missing(part):
         raise LibraryLacking(f"{purpose} needs {missing[0]}", fix=install_command(part))
+
+
+def were_launched() -> bool:
+    """Whether ``accelerate launch`` or ``torchrun`` started this process among others."""
+    return os.environ.get("WORLD_SIZE", "1") != "1"
 
 
 @contextmanager
@@ -63,14 +84,20 @@ def open_run(
         threads: of torch; networks that are small wait for more than one. None: its own choice.
 
     Raises:
-        UsageError: a resumed run is given a setting other than `total`.
+        UsageError: a resumed run is given a setting other than `total`, or a launcher started
+            several processes of a command other than ``hisa train lora``.
         LibraryLacking: torch is not installed.
     """
     require_part("train", "training")
     import torch
 
-    from hisa.plugins.training.training_folder import TrainingFolder, read_settings
+    from hisa.plugins.training.training_folder import HelperFolder, TrainingFolder, read_settings
 
+    if were_launched() and ctx.info_name != "lora":
+        raise UsageError(
+            f"WORLD_SIZE {os.environ['WORLD_SIZE']}: only hisa train lora takes several processes",
+            fix=f"hisa train {ctx.info_name}, without accelerate launch or torchrun",
+        )
     if resume := values.pop("resume"):
         stated = {n for n in values if ctx.get_parameter_source(n) == ParameterSource.COMMANDLINE}
         if fixed := stated - {total}:
@@ -84,7 +111,8 @@ def open_run(
     with ExitStack() as stack:
 
         def open_folder() -> TrainingFolder:
-            folder = TrainingFolder(out, values, resume=resume)
+            helps = were_launched() and os.environ["RANK"] != "0"
+            folder = (HelperFolder if helps else TrainingFolder)(out, values, resume=resume)
             stack.callback(folder.close)
             return folder
 

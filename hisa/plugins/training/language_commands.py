@@ -20,6 +20,7 @@ from hisa.plugins.training.command_parts import (
     require_part,
     with_options,
 )
+from hisa.plugins.training.recipes import recipe_option
 from hisa.plugins.training.training_settings import (
     GrpoSettings,
     LoraSettings,
@@ -72,7 +73,15 @@ def add_bound(command: _Command) -> _Command:
 @_START
 @click.option("--unsolved", is_flag=True, help="Also turns of runs without a score of 1.")
 @_ROLES
+@click.option(
+    "--objective",
+    "objectives",
+    multiple=True,
+    type=click.Choice(["planning", "action", "sequence"]),
+    help='Only these rows of "hisa data export"; repeatable (all).',
+)
 @click.option("--merged", is_flag=True, help="Also write DIR/merged, the model with the adapter.")
+@recipe_option("computerrl-cloning", "entropulse", "os-catalyst", "os-genesis")
 @options(LoraSettings)
 @with_options(RUN)
 @click.pass_context
@@ -92,7 +101,12 @@ def lora(ctx: click.Context, /, out: Path, **values: Any) -> None:
     The model is in memory in float32: a GGUF file of 0.5 GB takes 2.5 GB, and some more.
     """
     require_part("train-lm", "training a language model")
-    with open_run(ctx, out, values, "epochs", threads=None) as open_folder:
+    from hisa.plugins.training.data_parallel import open_processes
+
+    with (
+        open_processes() as processes,
+        open_run(ctx, out, values, "epochs", threads=None) as open_folder,
+    ):
         from hisa.plugins.training.lora import LoraTraining
         from hisa.plugins.training.turn_batches import TurnEncoder, cloning_turns, read_turns
 
@@ -102,7 +116,10 @@ def lora(ctx: click.Context, /, out: Path, **values: Any) -> None:
         settings = build_settings(LoraSettings, values)
         policy = _open_policy(values["model"], values["start"], settings.rank, settings.seed)
         turns = read_turns(
-            map(Path, values["places"]), solved=not values["unsolved"], roles=values["roles"]
+            map(Path, values["places"]),
+            solved=not values["unsolved"],
+            roles=values["roles"],
+            objectives=values["objectives"],
         )
         data = cloning_turns(
             turns,
@@ -115,10 +132,11 @@ def lora(ctx: click.Context, /, out: Path, **values: Any) -> None:
         for reason, count in data.counts.most_common():
             say_error(f"  {count} left out: {reason}")
         folder = open_folder()
-        training = LoraTraining(folder, policy, data.samples, data.held, settings)
+        training = LoraTraining(folder, policy, data.samples, data.held, settings, processes)
         training.after_update = partial(print_progress, training.updates)
         training.run()
-        _export(folder, policy, best=training.best is not None, merged=values["merged"])
+        if processes.number == 0:
+            _export(folder, policy, best=training.best is not None, merged=values["merged"])
 
 
 def _open_policy(model: str, start: str | None, rank: int, seed: int) -> LanguagePolicy:
@@ -292,6 +310,11 @@ def _open_server(out: Path, values: dict[str, Any]) -> AdapterServer:
             fix="hisa train grpo miniwob --env desktop --model gguf:coder-0.5b -o DIR",
         )
     place = values["server"] or values["model"]
+    if place.startswith("gguf:") and values["ray"]:
+        raise UsageError(
+            f"--ray with {place}: llama.cpp would answer here, and the runs are on other machines",
+            fix="--server http://HOST:8000/v1, a vLLM server that all nodes reach",
+        )
     if place.startswith("gguf:"):
         return LlamaAdapters(place, out / "served")
     if place.startswith(("http://", "https://")):
@@ -317,5 +340,9 @@ def _open_rollouts(
     changes = {"run": {"max_steps": values["max_steps"]}, "environment": {"kind": values["env"]}}
     settings = load(*ctx.meta["hisa.settings"], overrides=changes)
     suite = open_suite(values["pages"][0], values["only"], settings=settings.tasks)
-    parts = (suite, settings, out / "runs")
-    return LanguageRollouts(*parts, server=server, encoder=encoder, workers=values["workers"])
+    parts: dict[str, Any] = {"server": server, "encoder": encoder, "workers": values["workers"]}
+    if values["ray"]:
+        from hisa.plugins.benchmarks.bench.executors.ray import RayExecutor
+
+        parts["executor"] = RayExecutor("" if values["ray"] == "local" else values["ray"])
+    return LanguageRollouts(suite, settings, out / "runs", **parts)

@@ -51,7 +51,7 @@ class AdapterHeader(BaseModel):
 
 
 def load_model(name: str) -> tuple[Any, Any]:
-    """Returns the model, in float32 and without dropout, and the tokenizer of a name.
+    """Returns the model, in float32, without dropout, on a GPU if there is one, and the tokenizer.
 
     No code that comes with a model is run, and no pickled weights are read.
 
@@ -86,7 +86,7 @@ def load_model(name: str) -> tuple[Any, Any]:
     if name.startswith(PREFIX):  # or transformers would refuse to write the merged weights
         model.hf_quantizer, model.config.quantization_config = None, None
         del model.config.quantization_config
-    return model.eval(), tokenizer
+    return model.eval().to("cuda" if torch.cuda.is_available() else "cpu"), tokenizer
 
 
 class LanguagePolicy:
@@ -156,7 +156,8 @@ class LanguagePolicy:
                 f"{self.name} has {self.model.config.vocab_size} tokens, and needs some of both",
                 fix="train on turns of the same model, or of one with the same tokenizer",
             )
-        inputs = {"input_ids": torch.tensor([ids]), "logits_to_keep": count + 1, "use_cache": False}
+        rows = torch.tensor([ids], device=self.network[0].device)
+        inputs = {"input_ids": rows, "logits_to_keep": count + 1, "use_cache": False}
         weights = dict(zip(self.weight_names, self.network, strict=True))
         output = torch.func.functional_call(self.model, weights, kwargs=inputs)
         logs = output.logits[0, -count - 1 : -1].float().log_softmax(-1)
@@ -164,8 +165,8 @@ class LanguagePolicy:
             chances = logs.exp()
             entropies = -(chances * logs).sum(-1)
             variances = (chances * logs.square()).sum(-1) - entropies.square()
-        chosen = logs.gather(1, torch.tensor(sample.reply)[:, None])[:, 0]
-        return TokenScores(chosen, entropies, variances)
+        chosen = logs.gather(1, rows[0, -count:, None])[:, 0]
+        return TokenScores(chosen.cpu(), entropies.cpu(), variances.cpu())
 
     def log_probs(self, samples: Sequence[ReplySample]) -> tuple[torch.Tensor, torch.Tensor]:
         """See `Learner`; replies are scored one by one, without padding."""
@@ -187,7 +188,7 @@ class LanguagePolicy:
         """Returns the adapter's weights by their names in `peft`'s files."""
         from peft import get_peft_model_state_dict
 
-        values = (weight.detach() for weight in self.network)
+        values = (weight.detach().cpu() for weight in self.network)
         weights = dict(zip(self.weight_names, values, strict=True))
         state: dict[str, torch.Tensor] = get_peft_model_state_dict(
             self.model, weights, save_embedding_layers=False

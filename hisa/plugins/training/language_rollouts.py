@@ -15,6 +15,7 @@ import httpx
 from hisa.config import Settings
 from hisa.errors import ModelUnavailable, UsageError
 from hisa.events import ModelFailed, PlanRejected
+from hisa.plugins.benchmarks.bench.executors.base import Executor
 from hisa.plugins.benchmarks.bench.suites import Suite
 from hisa.plugins.training.adapter_export import export_gguf, export_peft
 from hisa.plugins.training.base import AdapterServer, Draw, ReplySample, RunPlayer
@@ -111,6 +112,7 @@ class LanguageRollouts(RunRollouts[LanguagePolicy]):
         encoder: makes the samples.
         workers: machines at once; the server answers their requests in turn.
         environment: see `RunRollouts`.
+        executor: see `RunRollouts`; its workers must reach the server.
     """
 
     def __init__(
@@ -123,8 +125,10 @@ class LanguageRollouts(RunRollouts[LanguagePolicy]):
         encoder: TurnEncoder,
         workers: int = 1,
         environment: str = "",
+        executor: Executor | None = None,
     ) -> None:
-        super().__init__(suite, settings, folder, workers=workers, environment=environment)
+        more: dict[str, Any] = {"environment": environment, "executor": executor}
+        super().__init__(suite, settings, folder, workers=workers, **more)
         self._server, self._encoder = server, encoder
         self._served: list[_ServedPolicy] = []
 

@@ -2,14 +2,16 @@
 
 The bench's jobs make the runs, each on a fresh machine, in an event loop that runs while the caller
 waits for the next episode. A small policy is itself the model of a run's planner, and is asked in
-the caller's thread; a language model is served (`language_rollouts`).
+the caller's thread; a language model is served (`language_rollouts`), and the workers of an
+executor can make its runs.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,7 +20,8 @@ from weakref import WeakSet
 from hisa.config import Settings
 from hisa.errors import UsageError
 from hisa.outcomes.endings import RunStatus, is_success, says_nothing
-from hisa.plugins.benchmarks.bench.jobs import Job, RunEnded, RunMade, perform
+from hisa.plugins.benchmarks.bench.executors.base import Executor, WorkerLost
+from hisa.plugins.benchmarks.bench.jobs import Job, Message, RunEnded, RunMade, perform
 from hisa.plugins.benchmarks.bench.suites import Suite
 from hisa.plugins.training.base import Draw, Episode, Policy, RunPlayer, Sample, Step
 from hisa.plugins.training.pointer_features import features
@@ -46,6 +49,8 @@ class RunRollouts(ABC, Generic[_P]):
         folder: gets the run folders.
         workers: machines at once.
         environment: an environment maker as ``module:name``; empty: that of the settings.
+        executor: its workers make the runs, a new one each; they see the folders of the suite and
+            of the runs under the same paths. None: this process makes them.
 
     Raises:
         UsageError: the machine is not thrown away after an episode.
@@ -59,12 +64,14 @@ class RunRollouts(ABC, Generic[_P]):
         *,
         workers: int = 1,
         environment: str = "",
+        executor: Executor | None = None,
     ) -> None:
         if not (environment or settings.environment.throw_away):
             kind = settings.environment.kind
             raise UsageError(f"{kind!r} keeps what an episode leaves behind", fix="--env desktop")
         self._paths = {task.id: task.path for task in suite.tasks}
-        self._folder, self._workers, self._environment = folder, workers, environment
+        self._folder, self._workers, self._environment = folder.resolve(), workers, environment
+        self._executor = executor
         self._settings = settings.model_dump(mode="json")
         self._settings["planner"] |= {"sequence": 1}
         self._settings["state"] |= {"steps": "raw", "refine": "window"}
@@ -101,6 +108,8 @@ class RunRollouts(ABC, Generic[_P]):
         """Ends the machines of plays that were not played to their end."""
         for play in list(self._plays):
             play.close()
+        if self._executor:
+            asyncio.run(self._executor.close())
 
     def _play_episodes(self, draws: Sequence[Draw], policy: _P, greedy: bool) -> Generator[Episode]:
         with asyncio.Runner() as runner:  # on exit it cancels the tasks that still run
@@ -120,7 +129,7 @@ class RunRollouts(ABC, Generic[_P]):
         """Returns the players of the draws, in order."""
 
     async def _episode(self, draw: Draw, player: RunPlayer, room: asyncio.Semaphore) -> Episode:
-        settings, ended, run = deepcopy(self._settings), RunEnded(status="defect"), ""
+        settings, ended, run = deepcopy(self._settings), None, ""
         settings["run"]["seed"] = draw.seed
         settings["models"]["planner"] |= player.planner
         job = Job(
@@ -129,13 +138,14 @@ class RunRollouts(ABC, Generic[_P]):
             runs=str(self._folder),
             environment=self._environment,
         )
-        async with room:
-            async for message in perform(job, player.models):
+        async with room, aclosing(self._perform(job, player)) as messages:
+            async for message in messages:
                 if isinstance(message, RunEnded):
-                    ended = message
+                    ended = ended or message  # a worker may die after its result
                 elif isinstance(message, RunMade):
                     run = message.run
-        reason, steps = ended.message or ended.score_detail, list[Step]()
+        ended, steps = ended or RunEnded(status="defect"), list[Step]()
+        reason = ended.message or ended.score_detail
         failure = no_sample(ended.status, ended.steps, ended.score, reason)
         try:
             steps = list(player.read_steps(self._folder / run)) if run else []
@@ -151,6 +161,21 @@ class RunRollouts(ABC, Generic[_P]):
             failure=failure,
             policy=player.policy_name,
         )
+
+    async def _perform(self, job: Job, player: RunPlayer) -> AsyncGenerator[Message]:
+        """Yields the messages of a run; a worker that dies ends it as a broken machine."""
+        if self._executor is None:
+            async for message in perform(job, player.models):
+                yield message
+            return
+        worker = await self._executor.start_worker()
+        try:
+            async for message in worker.do(job):
+                yield message
+        except WorkerLost as error:
+            yield RunEnded(status="environment_error", message=str(error))
+        finally:
+            await worker.close()
 
 
 class MachineRollouts(RunRollouts[Policy]):

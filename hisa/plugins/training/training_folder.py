@@ -28,7 +28,7 @@ from hisa.machine.storage import AppendOnlyFile, Lock, replace_file
 from hisa.plugins.training.base import Episode, Weights
 from hisa.plugins.training.curves import MetricsRow
 
-__all__ = ["TrainingFolder", "read_settings"]
+__all__ = ["HelperFolder", "TrainingFolder", "read_settings"]
 
 _FILES = ("metrics.jsonl", "successes.jsonl")
 _LINE = 1_000_000
@@ -159,6 +159,19 @@ class TrainingFolder:
         self._metrics.close()
         self._successes.close()
         self._lock.release()
+
+
+class HelperFolder(TrainingFolder):
+    """The folder of a run in processes that help the one that writes it; nothing is written."""
+
+    def __init__(self, path: Path, _settings: Mapping[str, Any], *, resume: bool = False) -> None:
+        self.path, self.state = path, _read_state(path / "state.pt") if resume else None
+
+    def write(self, *_state: object, **_more: object) -> None:
+        """Does nothing."""
+
+    def close(self) -> None:
+        """Does nothing."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:

@@ -144,7 +144,9 @@ def _find_ends(tokenizer: Any) -> tuple[int, ...]:
     return tuple(dict.fromkeys([special[-1], tokenizer.eos_token_id]))
 
 
-def read_turns(places: Iterable[Path], *, solved: bool, roles: Sequence[str]) -> Iterator[Turn]:
+def read_turns(
+    places: Iterable[Path], *, solved: bool, roles: Sequence[str], objectives: Sequence[str] = ()
+) -> Iterator[Turn]:
     """Yields the turns of runs, exports and data sets.
 
     Args:
@@ -152,13 +154,14 @@ def read_turns(places: Iterable[Path], *, solved: bool, roles: Sequence[str]) ->
             files of ``hisa data export``.
         solved: whether to leave out turns of runs with a score below 1 or without one.
         roles: of the turns.
+        objectives: of the rows of data sets; empty: all. Other places have none.
 
     Raises:
         UsageError: there is nothing of this kind in a place.
     """
     for place in places:
         count = 0
-        for turn in _turns_in(place):
+        for turn in _turns_in(place, objectives):
             count += 1
             if turn.role in roles and not (solved and turn.score != 1):
                 yield turn
@@ -168,11 +171,14 @@ def read_turns(places: Iterable[Path], *, solved: bool, roles: Sequence[str]) ->
             )
 
 
-def _turns_in(place: Path) -> Iterator[Turn]:
+def _turns_in(place: Path, objectives: Sequence[str]) -> Iterator[Turn]:
     if place.is_dir() and (rows := place / "train.parquet").is_file():
         place = rows
     if place.suffix == ".parquet":
-        yield from _rows(place)
+        yield from _rows(place, objectives)
+    elif objectives:
+        reason = "only rows of a data set have objectives"
+        raise UsageError(f"{place}: {reason}", fix="hisa data export")
     elif place.is_dir():
         folders = sorted(path.parent for path in place.rglob("events.jsonl"))
         yield from select_turns(map(load_run, folders))
@@ -190,17 +196,19 @@ def _turns_in(place: Path) -> Iterator[Turn]:
         raise UsageError(f"{place}: no such file or folder", fix="hisa runs ls")
 
 
-def _rows(path: Path) -> Iterator[Turn]:
+def _rows(path: Path, objectives: Sequence[str]) -> Iterator[Turn]:
     """Yields the rows of ``hisa data export`` as turns of a planner, without their pictures."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
         fix = install_command("data")
         raise LibraryLacking("reading parquet needs the package pyarrow", fix=fix) from error
-    names = ["id", "run", "task", "model", "prompt", "completion", "score"]
+    names = ["id", "run", "task", "model", "prompt", "completion", "score", "objective"]
     try:
         for batch in parquet.ParquetFile(path).iter_batches(256, columns=names):
             for row in batch.to_pylist():
+                if objectives and row["objective"] not in objectives:
+                    continue
                 prompt = row["prompt"].replace(_IMAGE, "")
                 yield Turn(
                     **{name: row[name] for name in ("id", "run", "task", "model", "score")},

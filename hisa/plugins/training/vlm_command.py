@@ -10,11 +10,11 @@ import click
 from click.core import ParameterSource
 
 from hisa.errors import UsageError
-from hisa.plugins.training.command_parts import open_run, require_part
+from hisa.plugins.training.command_parts import is_stated, open_run, require_part
 from hisa.plugins.training.language_commands import stored_model
-from hisa.plugins.training.vlm_settings import EXTRA_TOKENS, PRESETS, VisionSettings
+from hisa.plugins.training.vlm_settings import EXTRA_TOKENS, VisionSettings
 
-__all__ = ["fill_preset", "train_vision_model"]
+__all__ = ["fill_defaults", "train_vision_model"]
 
 
 def train_vision_model(ctx: click.Context, out: Path, values: dict[str, Any]) -> bool:
@@ -41,7 +41,7 @@ def train_vision_model(ctx: click.Context, out: Path, values: dict[str, Any]) ->
             raise UsageError(f"{names}: only with a vision-language model", fix="--model hf:FOLDER")
         return False
     require_part("train-lm", "training a vision-language model")
-    fill_preset(ctx, values)
+    fill_defaults(ctx, values)
     with open_run(ctx, out, values, "updates", threads=None) as open_folder:
         from hisa.plugins.training.vlm_grounder import train_grounder
 
@@ -49,17 +49,16 @@ def train_vision_model(ctx: click.Context, out: Path, values: dict[str, Any]) ->
     return True
 
 
-def fill_preset(ctx: click.Context, values: dict[str, Any]) -> None:
-    """Replaces options that were not stated by those of the preset; see `VisionSettings`.
+def fill_defaults(ctx: click.Context, values: dict[str, Any]) -> None:
+    """Fills in the options that neither the command line nor a recipe sets; see `VisionSettings`.
 
-    A resumed run is left as it is: what it stored is complete.
+    A reply may have the tokens that its arm needs besides, unless the command line limits it. A
+    resumed run is left as it is: what it stored is complete.
     """
     if values["resume"]:
         return
-    values["preset"] = values["preset"] or "gta1-7b"
-    preset = dict(PRESETS[values["preset"]])
-    preset["max_reply"] += EXTRA_TOKENS[values["reward"]]
     for part in fields(VisionSettings):
-        unstated = ctx.get_parameter_source(part.name) is not ParameterSource.COMMANDLINE
-        if part.name in values and unstated and part.name not in ("model", "preset"):
-            values[part.name] = preset.get(part.name, part.default)
+        if part.name in values and part.name != "model" and not is_stated(ctx, part.name):
+            values[part.name] = part.default
+    if ctx.get_parameter_source("max_reply") is not ParameterSource.COMMANDLINE:
+        values["max_reply"] += EXTRA_TOKENS[values["reward"]]

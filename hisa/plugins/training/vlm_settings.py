@@ -1,27 +1,21 @@
-"""Settings of a vision-language grounder's training, with GTA1's table 7 as presets."""
+"""Settings of a vision-language grounder's training; the defaults are those of GTA1-7B."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import click
 
-__all__ = ["EXTRA_TOKENS", "PRESETS", "VisionSettings"]
+__all__ = ["EXTRA_TOKENS", "VisionSettings"]
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "gta1-7b": {"lr": 1e-6, "max_reply": 32},
-    "gta1-32b": {"lr": 1e-5, "max_reply": 128},
-}
-"""What the columns of table 7 differ in; the rest of it are the defaults of `VisionSettings`."""
 EXTRA_TOKENS = {"click": 0, "click+iou": 32, "click+format": 480, "all": 512}
 """Tokens that a reply may have besides its point: a box has at most 30, and no paper says how long
 a thought may be."""
 
 
 def _option(default: Any, text: str, kind: Any) -> Any:
-    """Returns a field that is also an option, whose default `fill_preset` fills in."""
+    """Returns a field that is also an option, whose default `fill_defaults` fills in."""
     metadata = {"help": text, "type": kind, "default": None, "show_default": False}
     return field(default=default, metadata=metadata)
 
@@ -36,11 +30,10 @@ class VisionSettings:
     """
 
     model: str = _option("", "Train this vision-language model instead: hf:FOLDER or hf:NAME.", str)
-    preset: str = _option("gta1-7b", "Column of table 7 (gta1-7b).", click.Choice([*PRESETS]))
-    lr: float = _option(1e-6, "Constant rate of AdamW (preset's).", click.FloatRange(0, 1))
+    lr: float = _option(1e-6, "Constant rate of AdamW (1e-6).", click.FloatRange(0, 1))
     targets: int = _option(32, "Targets per update (32).", click.IntRange(1, 4096))
     lora: int = _option(0, "Rank of LoRA; 0: all weights are trained (0).", click.IntRange(0, 512))
-    max_reply: int = _option(32, "Tokens of a reply (preset's).", click.IntRange(1, 8192))
+    max_reply: int = _option(32, "Tokens of a reply (32).", click.IntRange(1, 8192))
     max_pixels: int = _option(12_356_789, "Area of a picture (12356789).", click.IntRange(784))
     rows_at_once: int = _option(8, "Replies of one pass; bounds memory (8).", click.IntRange(1))
     save_every: int = _option(10, "Updates between two checkpoints (10).", click.IntRange(1))

@@ -92,6 +92,10 @@ def test_lora_without_runs_or_with_an_unknown_model_says_what_to_do(
     machines = ("grpo", "miniwob", "--env", "desktop", "--model", "hf:folder")
     assert hisa(*machines, *out) == 2
     assert "--server 'hf:folder': allowed are gguf:FILE" in capsys.readouterr().err
+    assert hisa(*machines[:4], "--model", "gguf:tiny.gguf", "--ray", "local", *out) == 2
+    assert "--ray with gguf:tiny.gguf" in capsys.readouterr().err
+    assert hisa("grpo", "click-button", "--ray", "local", *out) == 2
+    assert "--ray: a small policy plays in this process" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert hisa("lora", str(tmp_path), "--model", f"hf:{tmp_path / 'empty'}", *out) == 2
     assert "transformers cannot load it" in capsys.readouterr().err

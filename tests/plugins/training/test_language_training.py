@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,11 +186,13 @@ def test_rows_of_a_data_set_are_turns_of_a_planner(tmp_path: Path, tiny: Path) -
         "prompt": "Task: save\n<image>\nSay the action.",
         "completion": "Action: pyautogui.click(1, 2)",
         "score": 1.0,
+        "objective": "planning",
     }
-    rows = [row, row | {"run": "s", "score": None}]
+    rows = [row, row | {"run": "s", "score": None}, row | {"run": "u", "objective": "action"}]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "train.parquet")
     encoder = TurnEncoder(fresh(tiny).tokenizer)
-    turns = list(read_turns([tmp_path], solved=True, roles=("planner",)))
+    wish: dict[str, Any] = {"roles": ("planner",), "objectives": ("planning",)}
+    turns = list(read_turns([tmp_path], solved=True, **wish))
     (sample,) = cloning_turns(turns, encoder, most_tokens=999, hold_out=0.5).samples
     text = fresh(tiny).tokenizer.decode((*sample.prompt, *sample.reply))
     assert "<|im_start|>user\nTask: save\nSay the action.<|im_end|>" in text
@@ -200,6 +203,8 @@ def test_rows_of_a_data_set_are_turns_of_a_planner(tmp_path: Path, tiny: Path) -
     with pytest.raises(UsageError, match="no such file or folder"):
         list(read_turns([tmp_path / "nothing"], solved=True, roles=("planner",)))
     (tmp_path / "turns.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match="only rows of a data set have objectives"):
+        list(read_turns([tmp_path / "turns.jsonl"], solved=True, **wish))
     with pytest.raises(UsageError, match="line 1 is no model call"):
         list(read_turns([tmp_path / "turns.jsonl"], solved=True, roles=("planner",)))
 
