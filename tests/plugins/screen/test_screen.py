@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.bare_display import bare_display, managed_display
 from benchmarks.typed_texts import LANGUAGES, TextWindow, text_window
 from hisa.actions import Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
 from hisa.errors import ActionRefused, EnvironmentFailed
@@ -26,7 +27,6 @@ from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.screen_environment import DRIVER, ScreenEnvironment
 from hisa.screen.geometry import Point, Size
 from tests.environments.conformance import CommandConformance, Conformance
-from tests.plugins.screen.bare_display import bare_display, managed_display
 
 pytest.importorskip("mss", reason="hisa install screen")
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
