@@ -107,6 +107,10 @@ class System(ABC):
         for _ in range(count):
             self._gui.mouseDown(*at, button=button, _pause=False)
             self._gui.mouseUp(*at, button=button, _pause=False)
+            self.settle_press()
+
+    def settle_press(self) -> None:  # noqa: B027 - only X holds presses
+        """Wait until a press that was just sent has its place: nothing moves the pointer before."""
 
     def front(self) -> int:
         """Returns the number of the window that takes keys; 0 if it is not known."""

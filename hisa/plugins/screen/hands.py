@@ -179,6 +179,7 @@ class Hands:
             self._tick()
         if dx:
             self._system.scroll_sideways(dx)
+        self._system.settle_press()
 
     def _write(self, text: str, interval: float) -> None:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -231,6 +232,7 @@ class Hands:
     def _button_down(self, button: str, at: tuple[int, int]) -> None:
         self._buttons[button] = None
         self._gui.mouseDown(*at, button=button, _pause=False)
+        self._system.settle_press()
 
     def _button_up(self, button: str, at: tuple[int, int]) -> None:
         self._gui.mouseUp(*at, button=button, _pause=False)

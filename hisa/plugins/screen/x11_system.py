@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -29,6 +31,9 @@ _LOCK = 2
 """The bit of Caps Lock in the state of the keyboard; its group lies from bit 13 on."""
 _TAKEN_SECONDS = 3.0
 """A window asks for what is pasted within milliseconds; a busy one is given longer."""
+_QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
+_ANSWER_SECONDS, _UNANSWERED_SECONDS = 1.0, 0.05
+"""Longest wait for a window manager's answer, and the wait where it gives none."""
 _QUIET_SECONDS = 0.1
 """Some windows ask twice, for the kinds and then for the text."""
 
@@ -45,6 +50,8 @@ class X11System(System):
         if self._display.query_extension("XWAYLAND") is not None:
             raise OSError(WAYLAND)
         self._root = self._display.screen().root
+        self._asker = self._root.create_window(-9, -9, 1, 1, 0, X.CopyFromParent)
+        self._asker.change_attributes(event_mask=X.PropertyChangeMask)
         self._clipboard = XClipboard()
 
     def can_type(self, text: str) -> bool:
@@ -131,11 +138,31 @@ class X11System(System):
 
     def activate(self, window: int) -> None:
         """Ask the window manager, as a task bar does."""
-        message = ClientMessage(
-            window=self._display.create_resource_object("window", window),
-            client_type=self._atom("_NET_ACTIVE_WINDOW"),
-            data=(32, [2, X.CurrentTime, 0, 0, 0]),
-        )
+        target = self._display.create_resource_object("window", window)
+        self._ask_manager(target, "_NET_ACTIVE_WINDOW", [2, X.CurrentTime, 0, 0, 0])
+
+    def settle_press(self) -> None:
+        """Wait until the window manager has let the press through to its window.
+
+        It holds a press until it has raised the window. What is pressed meanwhile waits, and gets
+        the place that the pointer has by then. Managers do one thing after the other, so a question
+        for the frame of a window that is never shown is answered afterwards.
+        """
+        known = self._root.get_full_property(self._atom("_NET_SUPPORTED"), Xatom.ATOM)
+        if known is None or self._atom(_QUESTION) not in known.value:
+            time.sleep(_UNANSWERED_SECONDS)
+            return
+        self._ask_manager(self._asker, _QUESTION, [0] * 5)
+        end = time.monotonic() + _ANSWER_SECONDS
+        while (left := end - time.monotonic()) > 0:
+            select.select([self._display], [], [], left)
+            while self._display.pending_events():
+                got = self._display.next_event()
+                if got.type == X.PropertyNotify and got.atom == self._atom(_ANSWER):
+                    return
+
+    def _ask_manager(self, window: Any, name: str, values: list[int]) -> None:
+        message = ClientMessage(window=window, client_type=self._atom(name), data=(32, values))
         mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
         self._root.send_event(message, event_mask=mask)
         self._display.sync()
