@@ -15,8 +15,9 @@ from benchmarks.bare_display import managed_display, running
 from benchmarks.seen_runs_judge import TreeMachine
 from hisa.plugins.desktop.guest.session import APPLICATION_ENVIRONMENT
 from hisa.plugins.desktop.guest.skeleton import create_home
-from hisa.plugins.screen.own_machine import OwnCommands
+from hisa.plugins.screen.own_commands import OwnCommands
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
+from hisa.plugins.screen.screen_transport import ScreenTransport
 from hisa.protocols import Task
 
 __all__ = ["HOME", "TreeScreen", "move_home", "person_session"]
@@ -34,7 +35,8 @@ class TreeScreen(TreeMachine, ScreenEnvironment):
 
     async def _start(self) -> None:
         await super()._start()
-        self.machine.commands = OwnCommands()
+        assert isinstance(self._open, ScreenTransport)
+        self._open.commands = OwnCommands()
 
 
 @contextmanager

@@ -67,7 +67,7 @@ async def probe_screen(environment: Environment) -> list[Probe]:
     environment.note = notes.append
     try:
         async with environment as screen:
-            shot, _, _, _ = await screen.driver.ask("look")
+            shot = (await screen.driver.ask("look", 0.0)).shot
             moved = await screen.driver.ask("nudge")
             able = screen.capabilities
     except (EnvironmentFailed, ActionRefused) as error:

@@ -18,12 +18,12 @@ from hisa.environments.kinds import EnvironmentKind
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.screen import screen_findings
 from hisa.plugins.screen.base import Reading
-from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
+from hisa.plugins.screen.capture import Camera, PictureMapping, is_blank
 from hisa.plugins.screen.driver import Stopped, StopWatch
 from hisa.plugins.screen.hands import Hands
-from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos_system import MacSystem, list_permissions
-from hisa.plugins.screen.own_machine import Machine, OwnCommands, open_machine
+from hisa.plugins.screen.own_commands import OwnCommands
+from hisa.plugins.screen.screen_environment import ScreenEnvironment
 from hisa.plugins.screen.screen_kind import DISPLAY, SCREEN
 from hisa.plugins.screen.trees import on_picture, walk
 from hisa.plugins.screen.windows_system import WindowsSystem
@@ -505,7 +505,7 @@ def test_points_beyond_the_primary_monitor_are_negative() -> None:
     camera = Camera(Gui({}), 2)
     screens = SimpleNamespace(monitors=[everything, primary, area], primary_monitor=primary)
     assert camera._choose(screens) is area
-    with pytest.raises(NoMonitor, match="no monitor 3; there are 1: 1440x900, 2: 1920x1080"):
+    with pytest.raises(EnvironmentFailed, match="no monitor 3; there are 1: 1440x900, 2: "):
         Camera(Gui({}), 3)._choose(screens)
     mapping = PictureMapping(-1920, -40, 2, 2, 3840, 2160)
     assert mapping.to_points(0, 0) == (-1920, -40)
@@ -556,6 +556,17 @@ async def test_commands_as_the_person_have_limits(tmp_path: Path) -> None:
         await commands.read_file(str(tmp_path / "nothing"), limit=9)
 
 
+ANSWERING = """
+import pickle, sys
+from hisa.plugins.screen.base import Reply
+from hisa.plugins.screen.driver import send_reply
+while True:
+    send_reply(sys.stdout.buffer, Reply(pickle.load(sys.stdin.buffer).number, "ok"))
+"""
+"""A driver that has no screen, and does nothing that it is asked."""
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_commands_run_as_the_person_only_if_allowed(
     monkeypatch: pytest.MonkeyPatch, allowed: bool
@@ -563,14 +574,14 @@ async def test_commands_run_as_the_person_only_if_allowed(
     monkeypatch.setattr(sys, "platform", "darwin")
     notes: list[str] = []
     settings = EnvironmentSettings(allow_commands=allowed)
-    machine = Machine()
-    await open_machine(machine, HelperProcess(()), "", settings, notes.append)
-    assert (machine.commands is not None) == allowed
-    assert ("run as you" in notes[0]) == allowed
-    if not allowed:
-        with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
-            machine.require_commands()
-        assert "--allow-commands" in caught.value.fix
+    line = (sys.executable, "-c", ANSWERING)
+    async with ScreenEnvironment(settings=settings, note=notes.append, driver=line) as screen:
+        assert ("execute" in screen.capabilities) == allowed
+        assert ("run as you, without a cage" in notes[0]) == allowed
+        if not allowed:
+            with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
+                await screen.execute("true")
+            assert "--allow-commands" in caught.value.fix
 
 
 def open_kind(kind: EnvironmentKind, value: str, notes: list[str] | None = None) -> Environment:
