@@ -82,9 +82,9 @@ class System(ABC):
     def held_modifiers(self) -> list[str]:
         """Returns the modifiers that are down now, by whoever."""
 
-    @abstractmethod
     def stop_keys_down(self) -> bool:
         """Whether both Shift keys are down."""
+        return {"shiftleft", "shiftright"} <= {*self.held_modifiers()}
 
     @abstractmethod
     def scroll_sideways(self, clicks: int) -> None:

@@ -269,16 +269,11 @@ class Driver:
     def _read(self, elements: bool) -> Reading:
         return self._system.read(elements=elements)
 
-    def _nudge(self) -> bool:
-        """Move the pointer by a point and back; returns whether it went."""
+    def _nudge(self) -> None:
+        """Move the pointer a little and back."""
         x, y = self._gui.position()
-        near = x - 1 if x > 0 else x + 1
-        self._gui.moveTo(near, y, _pause=False)
-        time.sleep(0.05)
-        went = self._gui.position()[0] == near
-        self._gui.moveTo(x, y, _pause=False)
-        self._hands.sent = (x, y)
-        return bool(went)
+        self._hands.go_to((abs(x - 9), y))
+        self._hands.go_to((x, y))
 
     def close(self) -> None:
         """Release everything, and leave the clipboard as it was found."""

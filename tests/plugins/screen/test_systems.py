@@ -590,14 +590,36 @@ def open_kind(kind: EnvironmentKind, value: str, notes: list[str] | None = None)
     return kind.open(value, settings=settings, image_limit=Size(1280, 720), note=note.append)
 
 
-def test_session_without_x_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("variables", "refused"),
+    [
+        ({}, "DISPLAY is not set"),
+        ({"DISPLAY": ":0"}, ""),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "only for windows of XWayland"),
+        ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "only for windows of XWayland"),
+        ({"XDG_SESSION_TYPE": "wayland", "DISPLAY": ":0"}, "only for windows of XWayland"),
+        # Another X server, opened within a Wayland session.
+        ({"XDG_SESSION_TYPE": "x11", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":7"}, ""),
+    ],
+)
+def test_session_without_a_usable_x_is_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], refused: str
+) -> None:
     monkeypatch.setattr(screen_findings, "list_missing", lambda _: ())
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    with pytest.raises(EnvironmentFailed, match="Wayland session") as caught:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert [probe.ok for probe in screen_findings.list_findings()] == [not refused]
+    if not refused:
+        assert open_kind(SCREEN, "").name == "screen"
+        return
+    with pytest.raises(EnvironmentFailed, match=refused) as caught:
         open_kind(SCREEN, "")
     assert "X session" in caught.value.fix
-    assert [probe.ok for probe in screen_findings.list_findings()] == [False]
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen_findings, "list_missing", lambda _: ("mss",))
     with pytest.raises(EnvironmentFailed, match="needs mss") as caught:
         open_kind(SCREEN, "")
