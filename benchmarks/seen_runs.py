@@ -35,6 +35,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ from benchmarks.seen_runs_judge import (
     find_by_matcher,
     list_report_lines,
 )
-from benchmarks.seen_runs_screen import TreeScreen, move_home, person_session
+from benchmarks.seen_runs_screen import TreeScreen, name_home, person_session
 from benchmarks.seen_runs_script import SCRIPTS, Script, read_scripts
 from benchmarks.small_model.pages import REPORTED, kinds
 from hisa.config import Settings, load
@@ -60,7 +61,7 @@ from hisa.machine.parts import install_command
 from hisa.plugins.replay.program_records import write_program
 from hisa.plugins.replay.program_runs import settings_for
 from hisa.plugins.replay.run_compiler import compile_run
-from hisa.protocols import Task
+from hisa.protocols import ModelRequest, Task
 from hisa.runs.run_reader import Run, load_run
 from hisa.screen.sight import can_see
 from hisa.tasks.find_format import task_of_file
@@ -107,7 +108,8 @@ async def play(task: Task, options: argparse.Namespace, **how: Any) -> Counter[s
     settings: Settings = how.setdefault("settings", load_settings(options))
     tree_machine: TreeMachine = TreeDesktop().with_settings(settings.environment)
     if options.on == "screen":
-        tree_machine, task = TreeScreen(settings=settings.environment), move_home(task)
+        tree_machine = TreeScreen(settings=settings.environment)
+        task = replace(task, instruction=name_home(task.instruction))
     judge = Judge(tree_machine, meaning)
     async with tree_machine:
         result = await hisa.run(task, environment=tree_machine, hooks=[judge], **how)
@@ -140,7 +142,11 @@ def load_settings(options: argparse.Namespace, **environment: Any) -> Settings:
 
 async def play_by_script(task: Task, options: argparse.Namespace, script: Script) -> Counter[str]:
     """Plays a task by its script; see `play`."""
-    model = {"planner": FunctionModel(script.reply, f"script ({options.planner})")}
+
+    def reply(request: ModelRequest) -> str:
+        return name_home(script.reply(request)) if options.on == "screen" else script.reply(request)
+
+    model = {"planner": FunctionModel(reply, f"script ({options.planner})")}
     return await play(
         task,
         options,

@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -18,9 +17,8 @@ from hisa.plugins.desktop.guest.skeleton import create_home
 from hisa.plugins.screen.own_commands import OwnCommands
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
 from hisa.plugins.screen.screen_transport import ScreenTransport
-from hisa.protocols import Task
 
-__all__ = ["HOME", "TreeScreen", "move_home", "person_session"]
+__all__ = ["HOME", "TreeScreen", "name_home", "person_session"]
 
 HOME = "/home/user"
 """The home of a private desktop, which tasks name; on a screen it is the person's own."""
@@ -66,6 +64,6 @@ def person_session() -> Iterator[None]:
         yield
 
 
-def move_home(task: Task) -> Task:
-    """Returns a task that names the home of this process in place of a private desktop's."""
-    return replace(task, instruction=task.instruction.replace(HOME, os.environ["HOME"]))
+def name_home(text: str) -> str:
+    """Returns a text that names the home of this process in place of a private desktop's."""
+    return text.replace(HOME, os.environ["HOME"])
