@@ -78,8 +78,13 @@ class StopWatch:
         """
         if not self.reason:
             self.reason = self._find_reason(sent, idle)
-        if self.reason or self.halted >= self.number:
+        if self.over:
             raise Stopped(self.reason or "the act was ended")
+
+    @property
+    def over(self) -> bool:
+        """Whether what is being done is not to go on."""
+        return bool(self.reason) or self.halted >= self.number
 
     def _find_reason(self, sent: tuple[int, int], idle: bool) -> str:
         if self._system.stop_keys_down():
@@ -217,8 +222,10 @@ class Driver:
         same_since = time.monotonic()
         end = same_since + settle
         while (now := time.monotonic()) < end and now - same_since < _QUIET_SECONDS:
-            self._system.serve()
-            self._hands.pause(_POLL_SECONDS)
+            self._idle()
+            if self._watch.over:
+                break
+            time.sleep(_POLL_SECONDS)
             front, before, shot = self._system.front(), shot, self._take()
             if not is_same(before, shot):
                 same_since = time.monotonic()
@@ -236,9 +243,10 @@ class Driver:
         """Take a picture that is not all black."""
         end = time.monotonic() + _BLANK_SECONDS
         while is_blank((shot := self._camera.take()).rgb):
-            if time.monotonic() > end:
+            self._idle()
+            if self._watch.over or time.monotonic() > end:
                 raise EnvironmentFailed(_BLANK)
-            self._hands.pause(_POLL_SECONDS)
+            time.sleep(_POLL_SECONDS)
         return shot
 
     def _act(self, actions: Sequence[Action], compared: Any = None) -> float:
@@ -251,7 +259,7 @@ class Driver:
         """
         self._check()
         self._restore()
-        seen = time.monotonic()
+        pictured = time.monotonic()
         if compared is not None:
             name, boxes, follows = compared
             arriving, actions = ([], actions) if follows else arrival(actions)
@@ -259,10 +267,10 @@ class Driver:
             self._hands.pause(REACTION_SECONDS if arriving else 0.0)
             if name not in self._looks:
                 raise ScreenChanged("the look on which it was decided is no longer kept")
-            seen = time.monotonic()
+            pictured = time.monotonic()
             now = _build_observation(self._camera.take(), self._system.front())
             require_unchanged(ScreenPrecondition(self._looks[name], boxes), now)
-        gap = time.monotonic() - seen
+        gap = time.monotonic() - pictured
         self._hands.do(actions)
         return gap
 

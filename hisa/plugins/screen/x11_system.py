@@ -16,6 +16,7 @@ from Xlib.display import Display
 from Xlib.protocol.event import ClientMessage
 
 from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.screen.base import Pause, PressKeys, System
 from hisa.plugins.screen.screen_findings import WAYLAND
 from hisa.plugins.screen.x_clipboard import TooLarge, XClipboard
@@ -109,7 +110,7 @@ class X11System(System):
             self._clipboard.serve(0.01)
             pause(0.0)
             waited += 0.01
-            if waited > _TAKEN_SECONDS:
+            if waited > patience(_TAKEN_SECONDS):
                 raise ActionRefused("the window in front took no text from the clipboard")
         before = -1
         while before != self._clipboard.served:
@@ -146,9 +147,10 @@ class X11System(System):
             time.sleep(_UNANSWERED_SECONDS)
             return
         self._ask_manager(self._asker, _QUESTION, [0] * 5)
-        end = time.monotonic() + _ANSWER_SECONDS
+        end = time.monotonic() + patience(_ANSWER_SECONDS)
         while (left := end - time.monotonic()) > 0:
-            select.select([self._display], [], [], left)
+            if not self._display.pending_events():  # it may have come with another answer
+                select.select([self._display], [], [], left)
             while self._display.pending_events():
                 got = self._display.next_event()
                 if got.type == X.PropertyNotify and got.atom == self._atom(_ANSWER):
