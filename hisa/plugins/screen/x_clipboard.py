@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 import time
 from typing import Any
 
@@ -200,7 +201,7 @@ class XClipboard:
 
     def hand_over(self) -> None:
         """Let a copy of this process serve what is offered until something else is copied."""
-        if not self._offers or os.fork():
+        if sys.platform == "win32" or not self._offers or os.fork():
             return
         try:
             os.setsid()
