@@ -201,14 +201,13 @@ class XClipboard:
 
     def hand_over(self) -> None:
         """Let a copy of this process serve what is offered until something else is copied."""
-        if sys.platform == "win32" or not self._offers or os.fork():
-            return
-        try:
-            os.setsid()
-            number = self._display.fileno()
-            os.closerange(0, number)  # nobody waits for the end of a pipe that this one holds
-            os.closerange(number + 1, os.sysconf("SC_OPEN_MAX"))
-            while self._offers:
-                self.serve(60.0)
-        finally:  # the display ended, or something else was copied
-            os._exit(0)
+        if sys.platform != "win32" and self._offers and not os.fork():
+            try:
+                os.setsid()
+                number = self._display.fileno()
+                os.closerange(0, number)  # nobody waits for the end of a pipe that this one holds
+                os.closerange(number + 1, os.sysconf("SC_OPEN_MAX"))
+                while self._offers:
+                    self.serve(60.0)
+            finally:  # the display ended, or something else was copied
+                os._exit(0)
