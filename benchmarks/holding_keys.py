@@ -17,8 +17,8 @@ from hisa.screen.geometry import Point
 async def hold(display: str) -> None:
     """Press and hold, and go on pressing."""
     driver = HelperProcess((*DRIVER, "0"), display=display)
-    driver.start()
-    await driver.ask("look")
+    await driver.start()
+    await driver.ask("look", 0.0)
     places = [Point(400, 300, "screen"), Point(500, 350, "screen")]
     await driver.ask("act", (MouseDown(places[0]), KeyDown("ctrl"), KeyDown("alt")))
     print("held", flush=True)

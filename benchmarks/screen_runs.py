@@ -25,12 +25,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bare_display import managed_display
 from benchmarks.typed_texts import TextWindow, draw_text, text_window
 from hisa.actions import Hotkey, Move, Press, Sleep, Write
 from hisa.errors import ActionRefused
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
 from hisa.screen.geometry import Point
-from tests.plugins.screen.bare_display import managed_display
 
 
 def copy(display: str, text: str) -> None:

@@ -1,13 +1,17 @@
 """Runs on machines that report no elements: what is solved, and what the clicks meet.
 
-    python -m benchmarks.seen_runs [--planner offline|scripted|points|replay] [--with-elements]
-                                   [--only ID ...] [--out DIR] [--pictures DIR]
+    python -m benchmarks.seen_runs [--planner offline|scripted|points|replay] [--on desktop|screen]
+                                   [--with-elements] [--only ID ...] [--out DIR]
+                                   [--pictures DIR]
 
 Ten desktop tasks and ten pages of MiniWoB++ (see `load_tasks`), each on a fresh desktop. "offline"
 is the offline model. "scripted" follows seen_runs_scripts.yaml, whose descriptions somebody wrote
 who saw pictures alone. "points" clicks the places that these scripts mean, without a grounder: how
 many scripts are right, and with --pictures the screens to write them from; no script shows the
 first one. "replay" plays what the offline model did with elements, as `hisa replay` does.
+
+With --on screen the machine is `--env screen`, on an X server with a window manager, and programs
+and files are the person's (`benchmarks.seen_runs_screen`).
 
 HiSA gets no accessibility tree, but the benchmark reads it just before and after each click, by a
 handle of its own. A click is right if the control at its place is the one that was meant, or if
@@ -30,6 +34,8 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +46,12 @@ from benchmarks.seen_runs_judge import (
     Meaning,
     Targets,
     TreeDesktop,
+    TreeMachine,
     count_run,
     find_by_matcher,
     list_report_lines,
 )
+from benchmarks.seen_runs_screen import TreeScreen, name_home, person_session
 from benchmarks.seen_runs_script import SCRIPTS, Script, read_scripts
 from benchmarks.small_model.pages import REPORTED, kinds
 from hisa.config import Settings, load
@@ -53,7 +61,7 @@ from hisa.machine.parts import install_command
 from hisa.plugins.replay.program_records import write_program
 from hisa.plugins.replay.program_runs import settings_for
 from hisa.plugins.replay.run_compiler import compile_run
-from hisa.protocols import Task
+from hisa.protocols import ModelRequest, Task
 from hisa.runs.run_reader import Run, load_run
 from hisa.screen.sight import can_see
 from hisa.tasks.find_format import task_of_file
@@ -98,10 +106,13 @@ async def play(task: Task, options: argparse.Namespace, **how: Any) -> Counter[s
     """
     meaning: Meaning | None = how.pop("meaning", None)
     settings: Settings = how.setdefault("settings", load_settings(options))
-    desktop = TreeDesktop().with_settings(settings.environment)
-    judge = Judge(desktop, meaning)
-    async with desktop:
-        result = await hisa.run(task, environment=desktop, hooks=[judge], **how)
+    tree_machine: TreeMachine = TreeDesktop().with_settings(settings.environment)
+    if options.on == "screen":
+        tree_machine = TreeScreen(settings=settings.environment)
+        task = replace(task, instruction=name_home(task.instruction))
+    judge = Judge(tree_machine, meaning)
+    async with tree_machine:
+        result = await hisa.run(task, environment=tree_machine, hooks=[judge], **how)
     run = load_run(result.folder)
     if options.pictures:
         _copy_pictures(run, task.id, options.pictures)
@@ -122,6 +133,8 @@ def load_settings(options: argparse.Namespace, **environment: Any) -> Settings:
         "models": {role: {"model": "offline"} for role in ("planner", "state", "judge")},
         "patterns": {"enabled": False},
     }
+    if options.on == "screen":
+        tree["policy"] = {"defaults": "never"}  # as a person who lets every act happen
     if options.planner in ("scripted", "points"):
         tree["grounder"] = {"kind": "elements"}  # a script cannot pick from a list
     return load(overrides=tree, environ={})
@@ -129,7 +142,11 @@ def load_settings(options: argparse.Namespace, **environment: Any) -> Settings:
 
 async def play_by_script(task: Task, options: argparse.Namespace, script: Script) -> Counter[str]:
     """Plays a task by its script; see `play`."""
-    model = {"planner": FunctionModel(script.reply, f"script ({options.planner})")}
+
+    def reply(request: ModelRequest) -> str:
+        return name_home(script.reply(request)) if options.on == "screen" else script.reply(request)
+
+    model = {"planner": FunctionModel(reply, f"script ({options.planner})")}
     return await play(
         task,
         options,
@@ -174,6 +191,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--planner", choices=PLANNERS, default="offline")
+    parser.add_argument("--on", choices=("desktop", "screen"), default="desktop")
     parser.add_argument("--with-elements", action="store_true", help="show HiSA the tree")
     parser.add_argument("--scripts", type=Path, default=SCRIPTS, metavar="FILE")
     parser.add_argument("--only", nargs="+", metavar="ID", help="only these tasks")
@@ -186,6 +204,8 @@ def main() -> int:
         parser.error(f"no tasks {sorted(unknown)}; there are {', '.join(tasks)}")
     if not (options.with_elements or options.planner == "points" or can_see()):
         parser.error(f"no package sees elements on pictures; try: {install_command('eyes')}")
+    if options.on == "screen" and options.planner == "replay":
+        parser.error("replay: what it plays was recorded on a private desktop")
     by_script = options.planner in ("scripted", "points")
     try:
         scripts = read_scripts(options.scripts, tasks) if by_script else None
@@ -208,7 +228,8 @@ def main() -> int:
         else:
             meaning = None if options.with_elements else find_by_matcher
             figures = play(task, options, meaning=meaning)
-        rows.append((half, asyncio.run(figures)))
+        with person_session() if options.on == "screen" else nullcontext():
+            rows.append((half, asyncio.run(figures)))
     for line in list_report_lines(rows):
         print(line)
     return int(any(figures["acted wrong"] for _, figures in rows))

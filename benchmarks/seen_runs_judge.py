@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 from benchmarks.seen_runs_script import CLICK
 from hisa.actions import parse
+from hisa.environments.guest_environment import GuestEnvironment
 from hisa.errors import NotFound
 from hisa.events import Acted, Event, Grounded, GroundingFailed, Noted
 from hisa.grounder.matchers import FinderParts, find_matcher
 from hisa.hooks import Hook, Step, StepAction
+from hisa.plugins.benchmarks.bench.stats import wilson
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.plugins.replay.program_records import Program
 from hisa.plugins.replay.target_ladder import TargetMatch, find_target
@@ -23,14 +25,25 @@ from hisa.screen.hit_test import element_at
 from hisa.screen.observation import Element, Observation
 from hisa.screen.roles import CONTAINERS, LAYOUT
 
-__all__ = ["FIGURES", "Judge", "JudgedPlace", "Meaning", "Targets", "TreeDesktop", "count_run"]
-__all__ += ["find_by_matcher", "list_report_lines"]
+__all__ = ["FIGURES", "Judge", "JudgedPlace", "Meaning", "Targets", "TreeDesktop", "TreeMachine"]
+__all__ += ["count_run", "find_by_matcher", "list_report_lines"]
 
 Meaning = Callable[[Place, Observation], Awaitable[Point | None]]
 """Returns the point on a look with the tree that is meant by a place; None: not known."""
 
 FIGURES = (
-    *("tasks", "solved", "steps", "asked", "resolved", "by eyes", "refused", "right", "wrong"),
+    *(
+        "tasks",
+        "solved",
+        "not scored",
+        "steps",
+        "asked",
+        "resolved",
+        "by eyes",
+        "refused",
+        "right",
+        "wrong",
+    ),
     *("not judged", "acted wrong", "held"),
 )
 """What is counted: "asked" are descriptions, also those asked again; "held" are clicks and keys
@@ -41,12 +54,16 @@ _SETTLE = 1.0
 """Seconds that a control may need to show its reaction; chosen by hand."""
 
 
-class TreeDesktop(DesktopEnvironment):
-    """A desktop whose tree the benchmark can read, whatever HiSA is shown."""
+class TreeMachine(GuestEnvironment):
+    """A machine whose tree the benchmark can read, whatever HiSA is shown."""
 
     async def look_at_tree(self, settle: float = 0.0) -> Observation:
         """Take a look with the accessibility tree."""
         return await self._fit_picture(await self._transport.look(elements=True, settle=settle))
+
+
+class TreeDesktop(TreeMachine, DesktopEnvironment):
+    """A private desktop whose tree the benchmark can read."""
 
 
 @dataclass(eq=False)
@@ -73,21 +90,21 @@ class Judge(Hook):
     """Compares what is at the place of each click with what was meant; see `benchmarks.seen_runs`.
 
     Args:
-        desktop: the machine of the run.
+        machine: that of the run.
         find_target_point: returns the point of the tree that is meant; None: nothing can be judged.
     """
 
     name = "judge"
 
-    def __init__(self, desktop: TreeDesktop, find_target_point: Meaning | None) -> None:
+    def __init__(self, machine: TreeMachine, find_target_point: Meaning | None) -> None:
         self.places: list[JudgedPlace] = []
-        self._desktop, self._find_target_point = desktop, find_target_point
+        self._machine, self._find_target_point = machine, find_target_point
 
     async def before_action(self, step: Step, action: StepAction) -> None:
         """Look up what is at the places of an action; see `Hook`."""
         if not action.call.places:
             return
-        tree = await self._desktop.look_at_tree()
+        tree = await self._machine.look_at_tree()
         for place in action.call.places:
             at = (
                 await self._find_target_point(place, tree)
@@ -103,7 +120,7 @@ class Judge(Hook):
         places = [place for place in self.places if place.action is action]
         if not action.executed or action.outcome is None or not action.outcome.ok or not places:
             return
-        tree = await self._desktop.look_at_tree(_SETTLE)
+        tree = await self._machine.look_at_tree(_SETTLE)
         for place in places:
             place.acted = True
             place.right = place.right or _has_reacted(place.target, tree)
@@ -184,6 +201,7 @@ def count_run(run: Run, judge: Judge) -> Counter[str]:
         {
             "tasks": 1,
             "solved": int(run.score == 1),
+            "not scored": int(run.score is None),
             "steps": run.totals.steps,
             "asked": len(places) + len(refused),
             "resolved": len(places),
@@ -199,10 +217,13 @@ def count_run(run: Run, judge: Judge) -> Counter[str]:
 
 
 def list_report_lines(rows: Sequence[tuple[str, Counter[str]]]) -> Iterator[str]:
-    """Yields a table of the sums of all figures, a row a half."""
+    """Yields a table of the sums of all figures, a row a half, and the share that is solved."""
     yield f"| {'half':7} | " + " | ".join(FIGURES) + " |"
     yield "|---" * (1 + len(FIGURES)) + "|"
     for half in dict.fromkeys(half for half, _ in rows):
         counts = [row for other, row in rows if other == half]
         cells = (f"{sum(row[name] for row in counts):>{len(name)}}" for name in FIGURES)
         yield f"| {half:7} | " + " | ".join(cells) + " |"
+    tasks, solved = (sum(row[name] for _, row in rows) for name in ("tasks", "solved"))
+    low, high = wilson(solved, tasks)
+    yield f"solved {solved} of {tasks}: {low:.0%} to {high:.0%} with 95% confidence"

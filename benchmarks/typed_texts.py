@@ -74,6 +74,9 @@ Gtk.main()
 """
 
 
+_TRIES = 5
+
+
 class TextWindow:
     """A window with a text field, and the file that has its text."""
 
@@ -99,14 +102,14 @@ def text_window(display: str, file: Path, title: str = "Text") -> Iterator[TextW
     variables = {"DISPLAY": display, "NO_AT_BRIDGE": "1", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
     process = subprocess.Popen(words, env=variables, stderr=sys.stderr.fileno())
     search = ["xdotool", "search", "--sync", "--onlyvisible", "--name", f"^{title}$"]
-    subprocess.run(
-        [*search, "windowactivate", "--sync", "windowfocus", "--sync"],
-        env=variables,
-        check=True,
-        timeout=60,
-        stdout=subprocess.DEVNULL,
-    )
+    focus = [*search, "windowactivate", "--sync", "windowfocus", "--sync"]
     try:
+        for left in reversed(range(_TRIES)):  # it fails if another window closes meanwhile
+            ran = subprocess.run(focus, env=variables, timeout=60, capture_output=True, check=False)
+            if not ran.returncode:
+                break
+            if not left:
+                ran.check_returncode()
         yield TextWindow(file)
     finally:
         process.terminate()

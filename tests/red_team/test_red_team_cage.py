@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from benchmarks.bare_display import bare_display
 from tests.plugins.desktop.guest_display import GuestDisplay
-from tests.plugins.screen.bare_display import bare_display
 from tests.red_team.caged import CALLS, SOCKETS, WRITES
 
 pytestmark = [

@@ -1,15 +1,16 @@
-"""What differs between the operating systems, what reads trees, and what processes send."""
+"""What differs between the operating systems, and what the driver and its user send."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
+from hisa.plugins.screen.capture import Shot
 from hisa.screen.observation import Element, Window
 
-__all__ = ["Pause", "PressKeys", "Reading", "Reply", "Request", "System", "TreeReader"]
+__all__ = ["Look", "Pause", "PressKeys", "Reading", "Reply", "Request", "System"]
 
 PressKeys = Callable[[Sequence[str]], None]
 """Presses keys together, named as PyAutoGUI names them."""
@@ -26,7 +27,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """``kind`` is "ok", "refused", "failed" or "stopped".
+    """``kind`` is "ok", "stopped", or the name of an error's class.
 
     Without a number it answers nothing: the process could not start, or a person stopped the run.
     """
@@ -36,29 +37,24 @@ class Reply(NamedTuple):
     value: Any = None
 
 
+class Look(NamedTuple):
+    """A picture, the pointer's place on it, and the name by which the driver keeps it a while."""
+
+    shot: Shot
+    pointer: tuple[float, float]
+    name: str
+    is_same: bool
+    """Whether it shows the same as the look before."""
+
+
 @dataclass(frozen=True)
 class Reading:
-    """What a reader read; ``elements`` is None if it read none."""
+    """What was read of trees; ``elements`` is None if none was read."""
 
     windows: tuple[Window, ...] = ()
     elements: tuple[Element, ...] | None = None
     complete: bool = True
     windows_known: bool = True
-
-
-class TreeReader(Protocol):
-    """Reads windows and elements of the screen."""
-
-    @property
-    def reads_elements(self) -> bool:
-        """Whether it reads elements, not windows alone."""
-
-    async def read(self, *, elements: bool) -> Reading:
-        """Read the windows, and the elements on request.
-
-        Raises:
-            EnvironmentFailed: it does not answer.
-        """
 
 
 class System(ABC):
@@ -86,9 +82,9 @@ class System(ABC):
     def held_modifiers(self) -> list[str]:
         """Returns the modifiers that are down now, by whoever."""
 
-    @abstractmethod
     def stop_keys_down(self) -> bool:
         """Whether both Shift keys are down."""
+        return {"shiftleft", "shiftright"} <= {*self.held_modifiers()}
 
     @abstractmethod
     def scroll_sideways(self, clicks: int) -> None:
@@ -107,10 +103,14 @@ class System(ABC):
         for _ in range(count):
             self._gui.mouseDown(*at, button=button, _pause=False)
             self._gui.mouseUp(*at, button=button, _pause=False)
+            self.settle_press()
 
+    def settle_press(self) -> None:  # noqa: B027 - only X holds presses
+        """Wait until a press that was just sent has its place: nothing moves the pointer before."""
+
+    @abstractmethod
     def front(self) -> int:
         """Returns the number of the window that takes keys; 0 if it is not known."""
-        return 0
 
     @abstractmethod
     def activate(self, window: int) -> None:

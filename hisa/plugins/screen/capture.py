@@ -10,15 +10,12 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageChops
 
-__all__ = ["BLANK_FIX", "Camera", "NoMonitor", "PictureMapping", "Shot", "is_blank"]
+from hisa.errors import EnvironmentFailed
+from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 
-BLANK_FIX = "unlock the screen, then hisa doctor --env screen, which names missing permissions"
-
-
-class NoMonitor(Exception):
-    """There is no monitor of that number; names those that there are."""
+__all__ = ["Camera", "PictureMapping", "Shot", "is_blank", "is_same"]
 
 
 @dataclass(frozen=True)
@@ -72,14 +69,12 @@ class Camera:
     def __init__(self, gui: Any, monitor: int = 0) -> None:
         self._gui = gui
         self._number = monitor
-        self.fallback = ""
-        """Why PyAutoGUI takes the pictures; empty while mss does."""
 
     def take(self) -> Shot:
         """Takes a picture; a monitor that came, went or changed its size is seen at once.
 
         Raises:
-            NoMonitor: there is no such monitor.
+            EnvironmentFailed: there is no such monitor; names those that there are.
         """
         import mss
 
@@ -93,10 +88,9 @@ class Camera:
                 shot = screens.grab(area)
                 size, bgra = (shot.size.width, shot.size.height), bytes(shot.raw)
                 rgb = Image.frombytes("RGB", size, bgra, "raw", "BGRX").tobytes()
-            except (mss.ScreenShotError, OSError) as error:
+            except (mss.ScreenShotError, OSError):
                 if area["left"] or area["top"]:
                     raise  # PyAutoGUI takes pictures of the primary monitor alone
-                self.fallback = str(error)
                 picture = self._gui.screenshot().convert("RGB")
                 size, rgb = picture.size, picture.tobytes()
         return Shot(*size, rgb, self._measure(area, everything, size))
@@ -107,7 +101,7 @@ class Camera:
             return primary
         if not 1 <= self._number < len(screens.monitors):
             sizes = [f"{n}: {m['width']}x{m['height']}" for n, m in enumerate(screens.monitors)]
-            raise NoMonitor(f"no monitor {self._number}; there are {', '.join(sizes[1:])}")
+            raise EnvironmentFailed(f"no monitor {self._number}; there are {', '.join(sizes[1:])}")
         chosen: dict[str, Any] = screens.monitors[self._number]
         return chosen
 
@@ -135,3 +129,13 @@ class Camera:
 def is_blank(rgb: bytes) -> bool:
     """Whether all of a picture is black, as it is without permission, or locked."""
     return not any(rgb[:30_000]) and rgb.count(0) == len(rgb)
+
+
+def is_same(before: Shot, after: Shot) -> bool:
+    """Whether two pictures differ by no more than a blinking caret."""
+    size = (before.width, before.height)
+    if before.rgb == after.rgb or size != (after.width, after.height):
+        return before.rgb == after.rgb
+    pictures = [Image.frombytes("RGB", size, shot.rgb) for shot in (before, after)]
+    left, top, right, bottom = ImageChops.difference(*pictures).getbbox() or (0, 0, 0, 0)
+    return right - left <= CARET_WIDTH and bottom - top <= CARET_HEIGHT[1]

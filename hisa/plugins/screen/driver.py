@@ -5,7 +5,7 @@ them when its input ends, as it does if HiSA is killed. PyAutoGUI connects to th
 is imported, and decides for its whole process how Windows scales; here that touches nobody else.
 
 Requests come on standard input, replies leave on standard output (`base.py`): "look", "act",
-"release", "read", "restore", "nudge".
+"read", "nudge".
 """
 
 from __future__ import annotations
@@ -17,18 +17,34 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO
 
-from hisa.errors import ActionRefused
-from hisa.plugins.screen.base import Reply, Request, System
+from hisa.actions import Action
+from hisa.actions.unchanged_look import REACTION_SECONDS, arrival, require_unchanged
+from hisa.errors import ActionRefused, EnvironmentFailed, HisaError, ScreenChanged
+from hisa.plugins.screen.base import Look, Reading, Reply, Request, System
+from hisa.plugins.screen.capture import Camera, Shot, is_blank, is_same
+from hisa.plugins.screen.hands import Hands
+from hisa.protocols import ScreenPrecondition
+from hisa.screen.geometry import Size
+from hisa.screen.observation import Observation, Screenshot, Window
 
-__all__ = ["Driver", "StopWatch", "Stopped", "main"]
+__all__ = ["Driver", "StopWatch", "Stopped", "main", "send_reply"]
 
 _TICK_SECONDS = 0.03
 """Between two looks at the stop keys: a person holds two keys together for a tenth of a second."""
 _ACTIVATE_SECONDS = 1.0
 """A window manager brings a window to the front in milliseconds."""
+_POLL_SECONDS = 0.1
+_QUIET_SECONDS = 0.3
+"""A screen has settled if it shows the same for this long."""
+_BLANK_SECONDS = 3.0
+"""A screen that stays black longer is locked, or may not be seen; a change of mode is shorter."""
+_BLANK = "the screenshot is all black: the screen is locked or off, or this program may not see it"
+_LOOKS = 6
+"""Looks that are kept, as many as HiSA's guest keeps."""
 _CORNER = 2
 """Points from a corner of the screen within which the pointer counts as pushed into it."""
 
@@ -62,8 +78,13 @@ class StopWatch:
         """
         if not self.reason:
             self.reason = self._find_reason(sent, idle)
-        if self.reason or self.halted >= self.number:
+        if self.over:
             raise Stopped(self.reason or "the act was ended")
+
+    @property
+    def over(self) -> bool:
+        """Whether what is being done is not to go on."""
+        return bool(self.reason) or self.halted >= self.number
 
     def _find_reason(self, sent: tuple[int, int], idle: bool) -> str:
         if self._system.stop_keys_down():
@@ -114,9 +135,6 @@ class Driver:
     """
 
     def __init__(self, monitor: int, replies: BinaryIO, *, at_terminal: bool) -> None:
-        from hisa.plugins.screen.capture import Camera
-        from hisa.plugins.screen.hands import Hands
-
         gui = open_gui()
         self._gui = gui
         self._replies = replies
@@ -128,6 +146,8 @@ class Driver:
         self._window = 0
         """The window that was in front last, except that terminal."""
         self._reported = False
+        self._last: Shot | None = None
+        self._looks: dict[str, Observation] = {}
 
     def _check(self) -> None:
         self._watch.check(self._hands.sent)
@@ -164,70 +184,104 @@ class Driver:
             if request is None:
                 return
             self._watch.number = request.number
-            self._reply(self._answer(request))
+            send_reply(self._replies, self._answer(request))
 
     def _idle(self) -> None:
         self._system.serve()
         with suppress(Stopped):
             self._watch.check(self._hands.sent, idle=True)  # after a halt it raises as well
-        if self._watch.reason and not self._reported:
-            self._hands.release()
-            self._report_stop()
+        self._report_stop()
 
     def _report_stop(self) -> None:
-        self._reported = True
-        self._reply(Reply(0, "stopped", self._watch.reason))
+        if self._watch.reason and not self._reported:
+            self._reported = True
+            self._hands.release()
+            send_reply(self._replies, Reply(0, "stopped", self._watch.reason))
 
     def _answer(self, request: Request) -> Reply:
         try:
             return Reply(request.number, "ok", getattr(self, f"_{request.kind}")(*request.values))
-        except ActionRefused as error:
-            return Reply(request.number, "refused", str(error))
         except Stopped as error:
             self._hands.release()
-            if self._watch.reason and not self._reported:
-                self._report_stop()
+            self._report_stop()
             return Reply(request.number, "stopped", str(error))
+        except HisaError as error:
+            return Reply(request.number, type(error).__name__, str(error))
         except Exception as error:  # noqa: BLE001 - the border of the process
             return Reply(request.number, "failed", f"{type(error).__name__}: {error}")
 
-    def _reply(self, reply: Reply) -> None:
-        pickle.dump(reply, self._replies)
-        self._replies.flush()
+    def _look(self, settle: float, again: str = "") -> Look:
+        """Take a picture, and keep it for a later comparison.
 
-    def _look(self) -> tuple[Any, tuple[float, float], float, str]:
-        """Returns a picture, the pointer's place on it, the time, and why mss did not take it."""
-        at, front = time.monotonic(), self._system.front()
-        shot = self._camera.take()
+        Args:
+            settle: longest wait for the screen to show the same for a moment, in seconds.
+            again: the name of the look that this one takes the place of.
+        """
+        front, before = self._system.front(), self._last
+        shot = self._take()
+        same_since = time.monotonic()
+        end = same_since + settle
+        while (now := time.monotonic()) < end and now - same_since < _QUIET_SECONDS:
+            self._idle()
+            if self._watch.over:
+                break
+            time.sleep(_POLL_SECONDS)
+            front, before, shot = self._system.front(), shot, self._take()
+            if not is_same(before, shot):
+                same_since = time.monotonic()
         if front != self._terminal:
             self._window = front
-        self._hands.mapping = shot.mapping
-        return shot, shot.mapping.to_pixels(*self._gui.position()), at, self._camera.fallback
+        self._hands.mapping, self._last = shot.mapping, shot
+        self._looks.pop(again, None)
+        self._looks[name := str(self._watch.number)] = _build_observation(shot, front)
+        while len(self._looks) > _LOOKS:
+            del self._looks[next(iter(self._looks))]
+        place = shot.mapping.to_pixels(*self._gui.position())
+        return Look(shot, place, name, before is not None and is_same(before, shot))
 
-    def _act(self, actions: tuple[Any, ...]) -> float:
-        """Do actions; returns the time at which they began."""
+    def _take(self) -> Shot:
+        """Take a picture that is not all black."""
+        end = time.monotonic() + _BLANK_SECONDS
+        while is_blank((shot := self._camera.take()).rgb):
+            self._idle()
+            if self._watch.over or time.monotonic() > end:
+                raise EnvironmentFailed(_BLANK)
+            time.sleep(_POLL_SECONDS)
+        return shot
+
+    def _act(self, actions: Sequence[Action], compared: Any = None) -> float:
+        """Do actions; returns the seconds since the picture that was compared right before.
+
+        Args:
+            actions: in order.
+            compared: None, or the name of the look on which they were decided, the boxes in which
+                the screen must be as it was, and whether they continue the act before.
+        """
         self._check()
-        began = time.monotonic()
+        self._restore()
+        pictured = time.monotonic()
+        if compared is not None:
+            name, boxes, follows = compared
+            arriving, actions = ([], actions) if follows else arrival(actions)
+            self._hands.do(arriving)
+            self._hands.pause(REACTION_SECONDS if arriving else 0.0)
+            if name not in self._looks:
+                raise ScreenChanged("the look on which it was decided is no longer kept")
+            pictured = time.monotonic()
+            now = _build_observation(self._camera.take(), self._system.front())
+            require_unchanged(ScreenPrecondition(self._looks[name], boxes), now)
+        gap = time.monotonic() - pictured
         self._hands.do(actions)
-        return began
+        return gap
 
-    def _read(self, elements: bool) -> Any:
-        """Read windows and elements; only Windows and macOS do it here."""
+    def _read(self, elements: bool) -> Reading:
         return self._system.read(elements=elements)
 
-    def _nudge(self) -> bool:
-        """Move the pointer by a point and back; returns whether it went."""
+    def _nudge(self) -> None:
+        """Move the pointer a little and back."""
         x, y = self._gui.position()
-        near = x - 1 if x > 0 else x + 1
-        self._gui.moveTo(near, y, _pause=False)
-        time.sleep(0.05)
-        went = self._gui.position()[0] == near
-        self._gui.moveTo(x, y, _pause=False)
-        self._hands.sent = (x, y)
-        return bool(went)
-
-    def _release(self) -> None:
-        self._hands.release()
+        self._hands.go_to((abs(x - 9), y))
+        self._hands.go_to((x, y))
 
     def close(self) -> None:
         """Release everything, and leave the clipboard as it was found."""
@@ -235,6 +289,20 @@ class Driver:
             self._hands.release()
         with suppress(Exception):
             self._system.close()
+
+
+def _build_observation(shot: Shot, front: int) -> Observation:
+    """Returns a look for comparison; pictures are taken without the pointer."""
+    size = Size(shot.width, shot.height)
+    window = Window(str(front), "", "", active=True)
+    return Observation(Screenshot.from_rgb(size, shot.rgb), size, (window,))
+
+
+def send_reply(stream: BinaryIO, reply: Reply) -> None:
+    """Writes a reply after its length."""
+    data = pickle.dumps(reply)
+    stream.write(len(data).to_bytes(8, "big") + data)
+    stream.flush()
 
 
 def _read(requests: queue.Queue[Request | None], driver: Driver) -> None:
@@ -260,8 +328,7 @@ def main() -> int:
     try:
         driver = Driver(int(sys.argv[1]), replies, at_terminal="terminal" in sys.argv)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - Xlib's errors have no common class
-        pickle.dump(Reply(0, "failed", f"{type(error).__name__}: {error}"), replies)
-        replies.flush()
+        send_reply(replies, Reply(0, "failed", f"{type(error).__name__}: {error}"))
         return 1
     requests: queue.Queue[Request | None] = queue.Queue()
     threading.Thread(target=_read, args=(requests, driver), daemon=True).start()

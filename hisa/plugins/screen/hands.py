@@ -134,8 +134,14 @@ class Hands:
         return place
 
     def _go(self, target: object, duration: float = 0.0) -> tuple[int, int]:
-        """Move the pointer and look where it is: input may be refused, or a person moves it."""
-        place = self._place(target)
+        return self.go_to(self._place(target), duration)
+
+    def go_to(self, place: tuple[int, int], duration: float = 0.0) -> tuple[int, int]:
+        """Move the pointer to a point, and return that.
+
+        Raises:
+            ActionRefused: it is not there then: input is refused, or a person moves it.
+        """
         self._walk(place, duration)
         for _ in range(3):
             at = self._gui.position()
@@ -179,6 +185,7 @@ class Hands:
             self._tick()
         if dx:
             self._system.scroll_sideways(dx)
+        self._system.settle_press()
 
     def _write(self, text: str, interval: float) -> None:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -231,6 +238,7 @@ class Hands:
     def _button_down(self, button: str, at: tuple[int, int]) -> None:
         self._buttons[button] = None
         self._gui.mouseDown(*at, button=button, _pause=False)
+        self._system.settle_press()
 
     def _button_up(self, button: str, at: tuple[int, int]) -> None:
         self._gui.mouseUp(*at, button=button, _pause=False)

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
-import click
-
-from hisa.actions import Action, to_source
 from hisa.config import EnvironmentSettings
 from hisa.environments.guest_environment import GuestEnvironment
+from hisa.errors import EnvironmentFailed
 from hisa.plugins.screen.helper_process import HelperProcess
-from hisa.plugins.screen.own_machine import Machine, open_machine
-from hisa.plugins.screen.screen_transport import ScreenTransport
-from hisa.protocols import ScreenPrecondition
+from hisa.plugins.screen.own_commands import OwnCommands
+from hisa.plugins.screen.screen_transport import ALLOW, ScreenTransport
 from hisa.screen.geometry import Size
 from hisa.screen.observation import DEFAULT_IMAGE_LIMIT
-from hisa.text.safe_text import safe_line
 
-__all__ = ["DRIVER", "ScreenEnvironment", "announce"]
+__all__ = ["DRIVER", "ScreenEnvironment"]
 
 DRIVER = (sys.executable, "-m", "hisa.plugins.screen")
 """The command that starts the driver."""
 _STOP = "press both Shift keys together or push the pointer into a corner of the screen"
-
-
-def announce(text: str) -> None:
-    """Say at the terminal, and in its title, what is about to happen."""
-    if sys.stderr.isatty():
-        line = safe_line(text, 200)
-        click.echo(f"\x1b]0;HiSA: {line}\x07\r\x1b[K  next     {line}", err=True)
 
 
 def _interrupt() -> None:
@@ -71,7 +61,8 @@ class ScreenEnvironment(GuestEnvironment):
         here = sys.stdin is not None and sys.stdin.isatty() and "SSH_CONNECTION" not in os.environ
         line = (*driver, str(monitor), *(["terminal"] if here else []))
         self.driver = HelperProcess(line, display=display, on_stop=self._stop)
-        self.machine = Machine()
+        self.cage: Any = None
+        """HiSA's guest, which cages commands and reads windows and elements on Linux."""
 
     @property
     def name(self) -> str:
@@ -83,45 +74,51 @@ class ScreenEnvironment(GuestEnvironment):
 
     async def _start(self) -> None:
         """Start, and take a picture: a screen that is all black is not planned on."""
-        self.driver.start()
-        transport = ScreenTransport(self.driver, self.machine, self.note)
-        await transport.take()
-        await open_machine(self.machine, self.driver, self._display, self._settings, self.note)
-        self._open = transport
+        await self.driver.start()
+        await self.driver.ask("look", 0.0)
+        self._open = transport = ScreenTransport(self.driver)
+        if sys.platform in ("win32", "darwin"):
+            self._open_uncaged(transport)
+        else:
+            await self._open_cage(transport)
         self.note(f"to end the run at once, {_STOP}")
+
+    def _open_uncaged(self, transport: ScreenTransport) -> None:
+        if not self._settings.allow_commands:
+            self.note(f"commands do not run; to let them: {ALLOW}")
+        elif not shutil.which("bash"):
+            self.note("commands do not run: there is no bash on this machine")
+        else:
+            transport.commands = OwnCommands()
+            self.note("commands run as you, without a cage: they can do whatever you can")
+
+    async def _open_cage(self, transport: ScreenTransport) -> None:
+        from hisa.plugins.desktop.display_guest import DisplayGuest
+
+        display = self._display or os.environ["DISPLAY"]
+        self.cage = DisplayGuest(display, limits=self._settings.limits, note=self.note)
+        try:
+            transport.guest = transport.commands = await self.cage.start()
+        except EnvironmentFailed as error:  # the screen works without it
+            change = f"{error}; to change that: {error.fix}"
+            self.note(f"no commands, files, windows and elements: {change}")
 
     async def _close(self) -> None:
         transport = self._open
         if isinstance(transport, ScreenTransport) and transport.gaps:
-            longest = max(transport.gaps) * 1000
+            longest, acts = max(transport.gaps) * 1000, len(transport.gaps)
             self.note(
                 "between the picture that an act is compared by and the act lay at most "
-                f"{longest:.0f} ms, in {len(transport.gaps)} acts"
+                f"{longest:.0f} ms, in {acts} acts"
             )
         await super()._close()
 
     async def _end(self) -> None:
-        await asyncio.to_thread(self.driver.stop)
-        await self.machine.close()
+        await self.driver.stop()
+        if self.cage is not None:
+            await self.cage.stop()
+            self.cage = None
 
     def _stop(self, reason: str) -> None:
         self.note(f"a person ended the run: {reason}")
         self._end_run()
-
-    async def act(self, actions: Sequence[Action], /) -> None:
-        """Does the actions, in order, at most once, in the window that was in front before."""
-        if actions:
-            await self._prepare(actions)
-        await super().act(actions)
-
-    async def act_where_unchanged(
-        self, actions: Sequence[Action], held: ScreenPrecondition, /
-    ) -> None:
-        """Does the actions if a picture taken right before them shows what it should."""
-        await self._prepare(actions)
-        await super().act_where_unchanged(actions, held)
-
-    async def _prepare(self, actions: Sequence[Action]) -> None:
-        """Say what comes, and bring back the window that a question at the terminal covered."""
-        announce(to_source(actions))
-        await self.driver.ask("restore")

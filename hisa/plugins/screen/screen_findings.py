@@ -10,12 +10,15 @@ from hisa.machine.parts import install_command, list_missing
 from hisa.machine.probes import Probe
 from hisa.protocols import Environment
 
-__all__ = ["list_findings", "probe_screen", "require_screen"]
+__all__ = ["WAYLAND", "list_findings", "probe_screen", "require_screen"]
 
+WAYLAND = (
+    "this is a Wayland session: it shows no program the screen, and takes clicks and keys only for "
+    "windows of XWayland, which alone could work"
+)
 _NO_X = "there is no X display: DISPLAY is not set"
 _TRY = "works; hisa doctor --env screen tries it"
 _WORKS = {"win32": "works, but not on windows of administrators' programs and questions of UAC"}
-_WAYLAND = "a Wayland session without XWayland shows no program its screen"
 
 
 def list_findings() -> list[Probe]:
@@ -38,10 +41,15 @@ def _why() -> list[tuple[str, str]]:
 
         rights = [(name, way) for name, granted, way in list_permissions() if not granted]
         missing = [(f"no right for {name}", way) for name, way in rights]
-    elif sys.platform != "win32" and not os.environ.get("DISPLAY"):
-        wayland = os.environ.get("WAYLAND_DISPLAY")
-        missing = [(_WAYLAND if wayland else _NO_X, "an X session, or --env desktop")]
+    elif sys.platform != "win32" and (_is_wayland() or not os.environ.get("DISPLAY")):
+        missing = [(WAYLAND if _is_wayland() else _NO_X, "an X session, or --env desktop")]
     return missing or [("", "")]
+
+
+def _is_wayland() -> bool:
+    """Whether the session says so, even if it has an X display too, which is XWayland then."""
+    kind = os.environ.get("XDG_SESSION_TYPE", "")
+    return kind == "wayland" or bool(os.environ.get("WAYLAND_DISPLAY") and kind != "x11")
 
 
 def require_screen(display: str) -> None:
@@ -54,12 +62,12 @@ def require_screen(display: str) -> None:
         EnvironmentFailed: a package, a right or a display is missing.
     """
     findings = [finding for finding in list_findings() if not finding.ok]
-    if findings and not (display and findings[0].detail in (_NO_X, _WAYLAND)):
+    if findings and not (display and findings[0].detail in (_NO_X, WAYLAND)):
         raise EnvironmentFailed(f"screen: {findings[0].detail}", fix=findings[0].fix)
 
 
 async def probe_screen(environment: Environment) -> list[Probe]:
-    """Tries the screen: a picture, the pointer moved by a point and back, and the tree."""
+    """Tries the screen: a picture, the pointer moved a little and back, and the tree."""
     from hisa.plugins.screen.screen_environment import ScreenEnvironment
 
     assert isinstance(environment, ScreenEnvironment)
@@ -67,27 +75,19 @@ async def probe_screen(environment: Environment) -> list[Probe]:
     environment.note = notes.append
     try:
         async with environment as screen:
-            shot, _, _, _ = await screen.driver.ask("look")
-            moved = await screen.driver.ask("nudge")
+            shot = (await screen.driver.ask("look", 0.0)).shot
+            await screen.driver.ask("nudge")
             able = screen.capabilities
     except (EnvironmentFailed, ActionRefused) as error:
-        return [Probe(environment.name, False, str(error), getattr(error, "fix", ""))]
+        way = "allow this program to control the computer, or run it as administrator"
+        return [Probe(environment.name, False, str(error), getattr(error, "fix", way))]
     scale = f"{shot.mapping.across:g} pixels a point"
-    way = "allow this program to control the computer (Accessibility), or run it as administrator"
+    place = f"corner at ({shot.mapping.left:g}, {shot.mapping.top:g})"
+    tree = "read" if "elements" in able else "none, and no eyes"
+    eyes = install_command("eyes")
     return [
-        Probe(
-            "picture",
-            True,
-            f"{shot.width}x{shot.height}, {scale}, corner at "
-            f"({shot.mapping.left:g}, {shot.mapping.top:g})",
-        ),
-        Probe("pointer", moved, "went and came back" if moved else "did not move", way),
-        Probe(
-            "tree",
-            "elements" in able,
-            "read" if "elements" in able else "none, and no eyes",
-            install_command("eyes"),
-            needed=False,
-        ),
+        Probe("picture", True, f"{shot.width}x{shot.height}, {scale}, {place}"),
+        Probe("pointer", True, "went and came back"),
+        Probe("tree", "elements" in able, tree, eyes, needed=False),
         Probe("commands", "execute" in able, "; ".join(notes), needed=False),
     ]

@@ -2,62 +2,65 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
+import sys
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
-from PIL import Image, ImageChops
+import click
 
-from hisa.actions import Action
+from hisa.actions import Action, to_source
 from hisa.environments.transport import RawObservation, Transport
 from hisa.environments.transport.base import acting_seconds
 from hisa.errors import EnvironmentFailed
-from hisa.plugins.screen.base import Reading
-from hisa.plugins.screen.capture import BLANK_FIX, Shot, is_blank
+from hisa.plugins.screen.base import Look, Reading
 from hisa.plugins.screen.helper_process import HelperProcess
-from hisa.plugins.screen.own_machine import Machine, OwnCommands
+from hisa.plugins.screen.own_commands import OwnCommands
 from hisa.plugins.screen.trees import on_picture
 from hisa.protocols import CommandResult, ScreenPrecondition
-from hisa.screen.caret import CARET_HEIGHT, CARET_WIDTH
 from hisa.screen.geometry import Point, Size
 from hisa.screen.observation import Screenshot
+from hisa.text.safe_text import safe_line
 
-__all__ = ["ScreenTransport"]
+__all__ = ["ALLOW", "ScreenTransport", "announce"]
 
-_POLL_SECONDS = 0.1
-_QUIET_SECONDS = 0.3
-"""A screen has settled if it shows the same for this long."""
-_BLANK_SECONDS = 3.0
-"""A screen that stays black longer is locked, or may not be seen; a change of mode is shorter."""
+ALLOW = "--allow-commands, which runs them as you"
+_TREE_PACKAGES = ("uiautomation", "ApplicationServices")
 _MOST_SETTLE = 120.0
 _TREE_TRIES = 2
 """Readings of a tree while the picture changes; after the last one it counts as incomplete."""
+
+
+def announce(text: str) -> None:
+    """Say at the terminal, and in its title, what is about to happen."""
+    if sys.stderr.isatty():
+        line = safe_line(text, 200)
+        click.echo(f"\x1b]0;HiSA: {line}\x07\r\x1b[K  next     {line}", err=True)
 
 
 class ScreenTransport:
     """One monitor of this machine; see `hisa.environments.transport.Transport`.
 
     Args:
-        driver: takes the pictures and acts.
-        machine: the commands, files and trees that were opened.
-        note: called with what a reader of the run should know.
+        driver: takes the pictures and acts; on Windows and macOS it reads trees too.
+        say: called with what is about to happen.
     """
 
-    def __init__(
-        self, driver: HelperProcess, machine: Machine, note: Callable[[str], None]
-    ) -> None:
-        self._driver, self._machine, self._note = driver, machine, note
-        self._fallback = ""
-        self._looked_at = 0.0
+    def __init__(self, driver: HelperProcess, say: Callable[[str], None] = announce) -> None:
+        self._driver, self._say = driver, say
+        self.guest: Transport | None = None
+        """Reads windows and elements of an X display."""
+        self.commands: Transport | OwnCommands | None = None
         self.gaps: list[float] = []
         """Seconds between the last picture before each compared act, and the act."""
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Elements if a tree is read, commands where they may run."""
-        reader = self._machine.reader
-        able = {"elements"} if reader is not None and reader.reads_elements else set()
-        return frozenset(able | ({"execute"} if self._machine.commands is not None else set()))
+        """The driver compares; elements where a tree is read, commands where they may run."""
+        reads = any(map(find_spec, _TREE_PACKAGES))
+        if self.guest is not None:
+            reads = "elements" in self.guest.capabilities
+        able = {"elements": reads, "execute": self.commands is not None, "unchanged": True}
+        return frozenset(name for name, there in able.items() if there)
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
         """Takes a picture of the screen at rest, with the windows, and the elements on request.
@@ -67,67 +70,44 @@ class ScreenTransport:
             settle: longest wait for the screen to stop changing, in seconds.
             longer: not obeyed; readers end by themselves.
         """
-        shot, pointer = await self._settle(min(settle, _MOST_SETTLE))
-        reading, complete = Reading(windows_known=False), True
-        if (reader := self._machine.reader) is not None:
-            for _ in range(_TREE_TRIES):
-                reading = await reader.read(elements=elements)
-                before, (shot, pointer) = shot, await self.take()
-                if complete := not elements or _is_same(before, shot):
-                    break
-        reading = on_picture(reading, shot.mapping)
-        size = Size(shot.width, shot.height)
+        settle = min(settle, _MOST_SETTLE)
+        look: Look = await self._driver.ask("look", settle, seconds=settle)
+        complete = True
+        for _ in range(_TREE_TRIES):
+            reading = await self._read(elements and "elements" in self.capabilities)
+            look = await self._driver.ask("look", 0.0, look.name)
+            if complete := reading.elements is None or look.is_same:
+                break
+        reading = on_picture(reading, look.shot.mapping)
+        size = Size(look.shot.width, look.shot.height)
         return RawObservation(
-            picture=Screenshot.from_rgb(size, shot.rgb),
+            picture=Screenshot.from_rgb(size, look.shot.rgb),
             screen=size,
             windows=reading.windows,
             elements=reading.elements,
-            cursor=Point(*pointer, "screen"),
+            cursor=Point(*look.pointer, "screen"),
             complete=reading.complete and complete,
             windows_known=reading.windows_known,
+            name=look.name,
         )
 
-    async def _settle(self, seconds: float) -> tuple[Shot, tuple[float, float]]:
-        """Take pictures until they show the same for a moment, or the time is over."""
-        look = await self.take()
-        end, same_since = time.monotonic() + seconds, time.monotonic()
-        while (now := time.monotonic()) < end and now - same_since < _QUIET_SECONDS:
-            await asyncio.sleep(_POLL_SECONDS)
-            before, look = look, await self.take()
-            if not _is_same(before[0], look[0]):
-                same_since = time.monotonic()
-        return look
-
-    async def take(self) -> tuple[Shot, tuple[float, float]]:
-        """Take a picture that is not all black; returns it, and the pointer's place on it.
-
-        Raises:
-            EnvironmentFailed: it stays black.
-        """
-        end = time.monotonic() + _BLANK_SECONDS
-        while True:
-            shot, pointer, self._looked_at, fallback = await self._driver.ask("look")
-            if fallback and fallback != self._fallback:
-                self._fallback = fallback
-                self._note(f"PyAutoGUI takes the pictures, because mss cannot: {fallback}")
-            if not is_blank(shot.rgb):
-                return shot, pointer
-            if time.monotonic() > end:
-                raise EnvironmentFailed(
-                    "the screenshot is all black: the screen is locked or off, or this program "
-                    "may not see it",
-                    fix=BLANK_FIX,
-                )
-            await asyncio.sleep(_POLL_SECONDS)
+    async def _read(self, elements: bool) -> Reading:
+        if self.guest is None:
+            reading: Reading = await self._driver.ask("read", elements)
+            return reading
+        look = await self.guest.look(elements=elements, settle=0.0)
+        return Reading(look.windows, look.elements, look.complete, look.windows_known)
 
     async def act(
         self, actions: Sequence[Action], /, *, held: ScreenPrecondition | None = None
     ) -> None:
-        """Does the actions; with ``held``, the screen was compared by the look just before."""
-        seconds = 60.0 + acting_seconds(actions)
-        began: float = await self._driver.ask("act", tuple(actions), seconds=seconds)
+        """Does the actions in the window that was in front before; ``held`` is compared."""
+        self._say(to_source(actions))
+        compared = held and (held.look.name, held.boxes, held.follows)
+        seconds = acting_seconds(actions)
+        gap: float = await self._driver.ask("act", tuple(actions), compared, seconds=seconds)
         if held is not None:
-            self.gaps.append(began - self._looked_at)
+            self.gaps.append(gap)
 
     async def execute(
         self, command: str | Sequence[str], *, timeout: float, limit: int
@@ -139,26 +119,17 @@ class ScreenTransport:
             timeout: most seconds that it may run.
             limit: most characters of each of its outputs that are kept.
         """
-        return await self._commands.execute(command, timeout=timeout, limit=limit)
+        return await self._require_commands().execute(command, timeout=timeout, limit=limit)
 
     async def read_file(self, path: str, /, *, limit: int) -> bytes:
         """Returns the bytes of a file, where commands may run."""
-        return await self._commands.read_file(path, limit=limit)
+        return await self._require_commands().read_file(path, limit=limit)
 
     async def write_file(self, path: str, data: bytes, /) -> None:
         """Writes a file, where commands may run."""
-        await self._commands.write_file(path, data)
+        await self._require_commands().write_file(path, data)
 
-    @property
-    def _commands(self) -> Transport | OwnCommands:
-        return self._machine.require_commands()
-
-
-def _is_same(before: Shot, after: Shot) -> bool:
-    """Whether two pictures differ by no more than a blinking caret."""
-    size = (before.width, before.height)
-    if before.rgb == after.rgb or size != (after.width, after.height):
-        return before.rgb == after.rgb
-    pictures = [Image.frombytes("RGB", size, shot.rgb) for shot in (before, after)]
-    left, top, right, bottom = ImageChops.difference(*pictures).getbbox() or (0, 0, 0, 0)
-    return right - left <= CARET_WIDTH and bottom - top <= CARET_HEIGHT[1]
+    def _require_commands(self) -> Transport | OwnCommands:
+        if self.commands is None:
+            raise EnvironmentFailed("screen: runs no commands and has no files", fix=ALLOW)
+        return self.commands

@@ -1,8 +1,4 @@
-"""Readers of accessibility trees and windows (`hisa.plugins.screen.base.TreeReader`).
-
-Places are in the pointer's points. A reader is optional: without one the eyes see elements on the
-picture, where they are installed, and the windows are unknown.
-"""
+"""Walks accessibility trees, and places what was read on a picture."""
 
 from __future__ import annotations
 
@@ -12,57 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hisa.environments.transport import Transport
 from hisa.plugins.screen.base import Reading
 from hisa.plugins.screen.capture import PictureMapping
-from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.screen.geometry import BoundingBox
 from hisa.screen.observation import Element
 
-__all__ = [
-    "MOST_ELEMENTS",
-    "READ_SECONDS",
-    "DriverReader",
-    "GuestReader",
-    "on_picture",
-    "role_of",
-    "walk",
-]
+__all__ = ["MOST_ELEMENTS", "READ_SECONDS", "on_picture", "role_of", "walk"]
 
 READ_SECONDS = 4.0
-"""A reader ends by itself after this time, and says that its list is not complete."""
+"""A reading ends by itself after this time, and says that its list is not complete."""
 MOST_ELEMENTS = 2000
 """Most elements of a reading; more do not fit on a screen."""
-
-
-class GuestReader:
-    """Reads what HiSA's guest on an X display reports: windows, and AT-SPI where there is a bus."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
-    @property
-    def reads_elements(self) -> bool:
-        """Whether the display's session has an accessibility bus."""
-        return "elements" in self._transport.capabilities
-
-    async def read(self, *, elements: bool) -> Reading:
-        """See `TreeReader`; the guest has time limits of its own."""
-        look = await self._transport.look(elements=elements and self.reads_elements, settle=0.0)
-        return Reading(look.windows, look.elements, look.complete, look.windows_known)
-
-
-class DriverReader:
-    """Reads what the driver reports: UIA on Windows, AX on macOS."""
-
-    def __init__(self, driver: HelperProcess, *, reads_elements: bool) -> None:
-        self._driver = driver
-        self.reads_elements = reads_elements
-
-    async def read(self, *, elements: bool) -> Reading:
-        """See `TreeReader`."""
-        reading: Reading = await self._driver.ask("read", elements and self.reads_elements)
-        return reading
 
 
 def walk(

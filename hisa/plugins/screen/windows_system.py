@@ -96,14 +96,8 @@ class WindowsSystem(System):
 
     def held_modifiers(self) -> list[str]:
         """Returns the modifiers that are down."""
-        return [name for name, code in _MODIFIERS.items() if self._is_down(code)]
-
-    def _is_down(self, code: int) -> bool:
-        return bool(self._user32.GetAsyncKeyState(code) & 0x8000)
-
-    def stop_keys_down(self) -> bool:
-        """Whether both Shift keys are down."""
-        return self._is_down(_MODIFIERS["shiftleft"]) and self._is_down(_MODIFIERS["shiftright"])
+        state = self._user32.GetAsyncKeyState
+        return [name for name, code in _MODIFIERS.items() if state(code) & 0x8000]
 
     def scroll_sideways(self, clicks: int) -> None:
         """Turn the wheel sideways."""

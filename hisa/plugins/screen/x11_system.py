@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from Xlib import XK, X, Xatom
+from Xlib import X
 from Xlib.display import Display
 from Xlib.protocol.event import ClientMessage
 
-from hisa.errors import ActionRefused
+from hisa.errors import ActionRefused, EnvironmentFailed
+from hisa.machine.patience import patience
 from hisa.plugins.screen.base import Pause, PressKeys, System
+from hisa.plugins.screen.screen_findings import WAYLAND
 from hisa.plugins.screen.x_clipboard import TooLarge, XClipboard
 
-__all__ = ["WAYLAND", "X11System"]
-
-WAYLAND = (
-    "this is a Wayland session, which shows no program the screen, and takes clicks only for the "
-    "windows of XWayland; log in to an X session, or use --env desktop"
-)
+__all__ = ["X11System"]
 
 _MODIFIERS = ("shiftleft", "shiftright", "ctrlleft", "ctrlright", "altleft", "winleft", "winright")
 _LOCK = 2
 """The bit of Caps Lock in the state of the keyboard; its group lies from bit 13 on."""
 _TAKEN_SECONDS = 3.0
 """A window asks for what is pasted within milliseconds; a busy one is given longer."""
+_QUESTION, _ANSWER = "_NET_REQUEST_FRAME_EXTENTS", "_NET_FRAME_EXTENTS"
+_ANSWER_SECONDS, _UNANSWERED_SECONDS = 1.0, 0.05
+"""Longest wait for a window manager's answer, and the wait where it gives none."""
 _QUIET_SECONDS = 0.1
 """Some windows ask twice, for the kinds and then for the text."""
 
@@ -43,8 +45,10 @@ class X11System(System):
         self._codes: dict[str, int | None] = gui.platformModule.keyboardMapping
         self._display = Display(os.environ["DISPLAY"])
         if self._display.query_extension("XWAYLAND") is not None:
-            raise OSError(WAYLAND)
+            raise EnvironmentFailed(WAYLAND)
         self._root = self._display.screen().root
+        self._asker = self._root.create_window(-9, -9, 1, 1, 0, X.CopyFromParent)
+        self._asker.change_attributes(event_mask=X.PropertyChangeMask)
         self._clipboard = XClipboard()
 
     def can_type(self, text: str) -> bool:
@@ -64,16 +68,9 @@ class X11System(System):
 
     def held_modifiers(self) -> list[str]:
         """Returns the modifiers that are down."""
-        return [name for name in _MODIFIERS if self._is_down(self._codes.get(name) or 0)]
-
-    def _is_down(self, code: int) -> bool:
-        return bool(code and self._display.query_keymap()[code // 8] >> code % 8 & 1)
-
-    def stop_keys_down(self) -> bool:
-        """Whether both Shift keys are down."""
         down = self._display.query_keymap()
-        codes = [self._display.keysym_to_keycode(key) for key in (XK.XK_Shift_L, XK.XK_Shift_R)]
-        return all(code and down[code // 8] >> code % 8 & 1 for code in codes)
+        codes = {name: self._codes.get(name) or 0 for name in _MODIFIERS}
+        return [name for name, code in codes.items() if down[code // 8] >> code % 8 & 1]
 
     def scroll_sideways(self, clicks: int) -> None:
         """Turn the wheel sideways."""
@@ -113,7 +110,7 @@ class X11System(System):
             self._clipboard.serve(0.01)
             pause(0.0)
             waited += 0.01
-            if waited > _TAKEN_SECONDS:
+            if waited > patience(_TAKEN_SECONDS):
                 raise ActionRefused("the window in front took no text from the clipboard")
         before = -1
         while before != self._clipboard.served:
@@ -122,31 +119,48 @@ class X11System(System):
 
     def _is_terminal(self) -> bool:
         """Whether the process of the window in front holds the master of a pseudo terminal."""
-        return any("/ptmx" in link for link in _list_files(self._front_pid()))
+        window = self._display.create_resource_object("window", self.front())
+        pid = self._read_property(window, "_NET_WM_PID")[0] if window.id else 0
+        return any("/ptmx" in link for link in _list_files(pid))
 
     def front(self) -> int:
         """Returns the window that the window manager calls active."""
-        had = self._root.get_full_property(self._atom("_NET_ACTIVE_WINDOW"), Xatom.WINDOW)
-        return int(had.value[0]) if had is not None and len(had.value) else 0
+        return int(self._read_property(self._root, "_NET_ACTIVE_WINDOW")[0])
+
+    def _read_property(self, window: Any, name: str) -> Sequence[int]:
+        had = window.get_full_property(self._atom(name), X.AnyPropertyType)
+        return had.value if had is not None and len(had.value) else (0,)
 
     def activate(self, window: int) -> None:
         """Ask the window manager, as a task bar does."""
-        message = ClientMessage(
-            window=self._display.create_resource_object("window", window),
-            client_type=self._atom("_NET_ACTIVE_WINDOW"),
-            data=(32, [2, X.CurrentTime, 0, 0, 0]),
-        )
+        target = self._display.create_resource_object("window", window)
+        self._ask_manager(target, "_NET_ACTIVE_WINDOW", [2, X.CurrentTime, 0, 0, 0])
+
+    def settle_press(self) -> None:
+        """Wait until the window manager has let the press through to its window.
+
+        It holds a press until it has raised the window. What is pressed meanwhile waits, and gets
+        the place that the pointer has by then. Managers do one thing after the other, so a question
+        for the frame of a window that is never shown is answered afterwards.
+        """
+        if self._atom(_QUESTION) not in self._read_property(self._root, "_NET_SUPPORTED"):
+            time.sleep(_UNANSWERED_SECONDS)
+            return
+        self._ask_manager(self._asker, _QUESTION, [0] * 5)
+        end = time.monotonic() + patience(_ANSWER_SECONDS)
+        while (left := end - time.monotonic()) > 0:
+            if not self._display.pending_events():  # it may have come with another answer
+                select.select([self._display], [], [], left)
+            while self._display.pending_events():
+                got = self._display.next_event()
+                if got.type == X.PropertyNotify and got.atom == self._atom(_ANSWER):
+                    return
+
+    def _ask_manager(self, window: Any, name: str, values: list[int]) -> None:
+        message = ClientMessage(window=window, client_type=self._atom(name), data=(32, values))
         mask = X.SubstructureRedirectMask | X.SubstructureNotifyMask
         self._root.send_event(message, event_mask=mask)
         self._display.sync()
-
-    def _front_pid(self) -> int:
-        front = self.front()
-        if not front:
-            return 0
-        window = self._display.create_resource_object("window", front)
-        had = window.get_full_property(self._atom("_NET_WM_PID"), X.AnyPropertyType)
-        return int(had.value[0]) if had is not None and len(had.value) else 0
 
     def _atom(self, name: str) -> int:
         return int(self._display.intern_atom(name))

@@ -1,23 +1,22 @@
 """The clipboard of an X display: lends it to a text, sees that the text is taken, puts it back.
 
 A selection of X belongs to a window, and goes with the process that has it. So what was put back is
-served from here during a run, and afterwards by a process of its own (`main`), as xclip does it,
-until something else is copied.
+served from here during a run, and afterwards by a copy of the process, as xclip does it, until
+something else is copied.
 """
 
 from __future__ import annotations
 
-import pickle
+import os
 import select
-import subprocess
 import sys
 import time
 from typing import Any
 
-from Xlib import X, Xatom, display, error
+from Xlib import X, Xatom, display
 from Xlib.protocol import event, request
 
-__all__ = ["Offer", "TooLarge", "XClipboard", "main"]
+__all__ = ["Offer", "TooLarge", "XClipboard"]
 
 Offer = dict[int, tuple[int, int, Any]]
 """What a selection can be had as: target atom to type, format and data of the property."""
@@ -78,21 +77,15 @@ class XClipboard:
             )
         self._display.sync()
 
-    def owns(self, selection: int) -> bool:
-        """Whether the selection is this one's own."""
-        owner = self._display.get_selection_owner(selection)
-        return bool(owner != X.NONE and owner.id == self._window.id)
-
     def save(self, selection: int) -> Offer:
         """Returns all that a selection can be had as; empty if nobody owns it.
 
         Raises:
             TooLarge: it is more than is kept.
         """
-        if self.owns(selection):
+        owner = self._display.get_selection_owner(selection)
+        if owner == X.NONE or owner.id == self._window.id:
             return self._offers.get(selection, {})
-        if self._display.get_selection_owner(selection) == X.NONE:
-            return {}
         unserved = {self.atom(name) for name in _UNSERVED}
         offer: Offer = {}
         size, deadline = 0, time.monotonic() + 3 * _ANSWER_SECONDS
@@ -207,40 +200,14 @@ class XClipboard:
             del self._parts[window.id, place]
 
     def hand_over(self) -> None:
-        """Let a process of its own serve what is offered, and return once it does."""
-        offers = {selection: offer for selection, offer in self._offers.items() if offer}
-        if not offers:
-            return
-        keeper = subprocess.Popen(
-            [sys.executable, "-m", "hisa.plugins.screen.x_clipboard"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        assert keeper.stdin is not None
-        with keeper.stdin as pipe:
-            pickle.dump(offers, pipe)
-        deadline = time.monotonic() + 10 * _ANSWER_SECONDS
-        while any(map(self.owns, offers)) and time.monotonic() < deadline:
-            self.serve(0.02)
-
-    def keep(self, offers: dict[int, Offer]) -> None:
-        """Serve offers until something else is copied."""
-        for selection, offer in offers.items():
-            self.own(selection, offer)
-        while self._offers:
-            self.serve(60.0)
-
-
-def main() -> None:
-    """Serve the offers on standard input until something else is copied or the display ends."""
-    offers = pickle.load(sys.stdin.buffer)
-    try:
-        XClipboard().keep(offers)
-    except (error.ConnectionClosedError, error.DisplayError, OSError):
-        return
-
-
-if __name__ == "__main__":
-    main()
+        """Let a copy of this process serve what is offered until something else is copied."""
+        if sys.platform != "win32" and self._offers and not os.fork():
+            try:
+                os.setsid()
+                number = self._display.fileno()
+                os.closerange(0, number)  # nobody waits for the end of a pipe that this one holds
+                os.closerange(number + 1, os.sysconf("SC_OPEN_MAX"))
+                while self._offers:
+                    self.serve(60.0)
+            finally:  # the display ended, or something else was copied
+                os._exit(0)

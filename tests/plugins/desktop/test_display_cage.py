@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.bare_display import bare_display
 from hisa.config import load
 from hisa.environments.transport import Transport
 from hisa.errors import ConfigError, EnvironmentFailed, UsageError
 from hisa.plugins.desktop.display_guest import DisplayGuest
 from hisa.protocols import CommandResult, FileRefused
-from tests.plugins.screen.bare_display import bare_display
 
 pytestmark = [
     pytest.mark.desktop,

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.bare_display import bare_display
 from hisa.actions import Hotkey, KeyDown, MouseDown, MouseUp, Press, Write
 from hisa.plugins.desktop.private_desktop import DesktopEnvironment
 from hisa.screen.observation import Observation
 from tests.environments.conformance import observe_until
 from tests.plugins.desktop.action_lists import CHROMIUM, open_with
 from tests.plugins.desktop.guest_display import GuestDisplay
-from tests.plugins.screen.bare_display import bare_display
 
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 

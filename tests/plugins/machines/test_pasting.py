@@ -13,11 +13,11 @@ from typing import Any, cast
 import httpx
 import pytest
 
+from benchmarks.bare_display import bare_display
 from hisa.actions import Write
 from hisa.environments.transport.base import GuestClient
 from hisa.machine.patience import patience
 from hisa.plugins.machines.guests.osworld_client import OSWorldTransport
-from tests.plugins.screen.bare_display import bare_display
 
 pytestmark = pytest.mark.desktop
 

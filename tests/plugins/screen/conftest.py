@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 import pytest_asyncio
 
+from benchmarks.bare_display import managed_display
 from hisa.environments import guest_environment
 from hisa.plugins.screen.screen_environment import ScreenEnvironment
-from tests.plugins.screen.bare_display import managed_display
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.bare_display import bare_display, managed_display
 from benchmarks.typed_texts import LANGUAGES, TextWindow, text_window
 from hisa.actions import Click, Drag, Hotkey, Move, Press, Scroll, Sleep, Write
 from hisa.errors import ActionRefused, EnvironmentFailed
@@ -26,7 +27,6 @@ from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.screen_environment import DRIVER, ScreenEnvironment
 from hisa.screen.geometry import Point, Size
 from tests.environments.conformance import CommandConformance, Conformance
-from tests.plugins.screen.bare_display import bare_display, managed_display
 
 pytest.importorskip("mss", reason="hisa install screen")
 pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.desktop, pytest.mark.asyncio(loop_scope="module")]
 @pytest.fixture
 def folder(environment: ScreenEnvironment) -> Path:
     """The folder in which commands may write."""
-    folder = environment.machine.guest.folder
+    folder = environment.cage.folder
     assert isinstance(folder, Path)
     return folder
 
@@ -270,21 +270,20 @@ async def test_keys_never_go_to_the_terminal_of_the_run(
     line = (*DRIVER, "0", "terminal")
     with text_window(display, tmp_path / "terminal", title="Terminal") as terminal:
         driver = HelperProcess(line, display=display)
-        driver.start()
-        await driver.ask("look")
+        await driver.start()
+        await driver.ask("look", 0.0)
         with ExitStack() as stack:
             if windows == 2:
                 window = stack.enter_context(text_window(display, tmp_path / "text"))
-                await driver.ask("look")
+                await driver.ask("look", 0.0)
                 words = ["xdotool", "search", "--name", "^Terminal$", "windowactivate", "--sync"]
                 subprocess.run(words, env={**os.environ, "DISPLAY": display}, check=True)  # noqa: ASYNC221
-                await driver.ask("restore")
                 await driver.ask("act", (Write("for the window"),))
                 assert await asyncio.to_thread(window.await_text, "for the window")
             else:
                 with pytest.raises(ActionRefused, match="the terminal of this run is in front"):
                     await driver.ask("act", (Write("rm -rf"),))
-        await asyncio.to_thread(driver.stop)
+        await driver.stop()
         assert terminal.read() == ""
 
 

@@ -18,12 +18,12 @@ from hisa.environments.kinds import EnvironmentKind
 from hisa.errors import ActionRefused, EnvironmentFailed, UsageError
 from hisa.plugins.screen import screen_findings
 from hisa.plugins.screen.base import Reading
-from hisa.plugins.screen.capture import Camera, NoMonitor, PictureMapping, is_blank
+from hisa.plugins.screen.capture import Camera, PictureMapping, is_blank
 from hisa.plugins.screen.driver import Stopped, StopWatch
 from hisa.plugins.screen.hands import Hands
-from hisa.plugins.screen.helper_process import HelperProcess
 from hisa.plugins.screen.macos_system import MacSystem, list_permissions
-from hisa.plugins.screen.own_machine import Machine, OwnCommands, open_machine
+from hisa.plugins.screen.own_commands import OwnCommands
+from hisa.plugins.screen.screen_environment import ScreenEnvironment
 from hisa.plugins.screen.screen_kind import DISPLAY, SCREEN
 from hisa.plugins.screen.trees import on_picture, walk
 from hisa.plugins.screen.windows_system import WindowsSystem
@@ -505,7 +505,7 @@ def test_points_beyond_the_primary_monitor_are_negative() -> None:
     camera = Camera(Gui({}), 2)
     screens = SimpleNamespace(monitors=[everything, primary, area], primary_monitor=primary)
     assert camera._choose(screens) is area
-    with pytest.raises(NoMonitor, match="no monitor 3; there are 1: 1440x900, 2: 1920x1080"):
+    with pytest.raises(EnvironmentFailed, match="no monitor 3; there are 1: 1440x900, 2: "):
         Camera(Gui({}), 3)._choose(screens)
     mapping = PictureMapping(-1920, -40, 2, 2, 3840, 2160)
     assert mapping.to_points(0, 0) == (-1920, -40)
@@ -556,6 +556,17 @@ async def test_commands_as_the_person_have_limits(tmp_path: Path) -> None:
         await commands.read_file(str(tmp_path / "nothing"), limit=9)
 
 
+ANSWERING = """
+import pickle, sys
+from hisa.plugins.screen.base import Reply
+from hisa.plugins.screen.driver import send_reply
+while True:
+    send_reply(sys.stdout.buffer, Reply(pickle.load(sys.stdin.buffer).number, "ok"))
+"""
+"""A driver that has no screen, and does nothing that it is asked."""
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("allowed", [False, True])
 async def test_commands_run_as_the_person_only_if_allowed(
     monkeypatch: pytest.MonkeyPatch, allowed: bool
@@ -563,14 +574,14 @@ async def test_commands_run_as_the_person_only_if_allowed(
     monkeypatch.setattr(sys, "platform", "darwin")
     notes: list[str] = []
     settings = EnvironmentSettings(allow_commands=allowed)
-    machine = Machine()
-    await open_machine(machine, HelperProcess(()), "", settings, notes.append)
-    assert (machine.commands is not None) == allowed
-    assert ("run as you" in notes[0]) == allowed
-    if not allowed:
-        with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
-            machine.require_commands()
-        assert "--allow-commands" in caught.value.fix
+    line = (sys.executable, "-c", ANSWERING)
+    async with ScreenEnvironment(settings=settings, note=notes.append, driver=line) as screen:
+        assert ("execute" in screen.capabilities) == allowed
+        assert ("run as you, without a cage" in notes[0]) == allowed
+        if not allowed:
+            with pytest.raises(EnvironmentFailed, match="runs no commands") as caught:
+                await screen.execute("true")
+            assert "--allow-commands" in caught.value.fix
 
 
 def open_kind(kind: EnvironmentKind, value: str, notes: list[str] | None = None) -> Environment:
@@ -579,14 +590,36 @@ def open_kind(kind: EnvironmentKind, value: str, notes: list[str] | None = None)
     return kind.open(value, settings=settings, image_limit=Size(1280, 720), note=note.append)
 
 
-def test_session_without_x_is_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("variables", "refused"),
+    [
+        ({}, "DISPLAY is not set"),
+        ({"DISPLAY": ":0"}, ""),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "only for windows of XWayland"),
+        ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, "only for windows of XWayland"),
+        ({"XDG_SESSION_TYPE": "wayland", "DISPLAY": ":0"}, "only for windows of XWayland"),
+        # Another X server, opened within a Wayland session.
+        ({"XDG_SESSION_TYPE": "x11", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":7"}, ""),
+    ],
+)
+def test_session_without_a_usable_x_is_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], refused: str
+) -> None:
     monkeypatch.setattr(screen_findings, "list_missing", lambda _: ())
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
-    with pytest.raises(EnvironmentFailed, match="Wayland session") as caught:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "XDG_SESSION_TYPE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert [probe.ok for probe in screen_findings.list_findings()] == [not refused]
+    if not refused:
+        assert open_kind(SCREEN, "").name == "screen"
+        return
+    with pytest.raises(EnvironmentFailed, match=refused) as caught:
         open_kind(SCREEN, "")
     assert "X session" in caught.value.fix
-    assert [probe.ok for probe in screen_findings.list_findings()] == [False]
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen_findings, "list_missing", lambda _: ("mss",))
     with pytest.raises(EnvironmentFailed, match="needs mss") as caught:
         open_kind(SCREEN, "")
