@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequen
 from contextlib import aclosing
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 from weakref import WeakSet
 
 from hisa.config import Settings
@@ -56,6 +56,9 @@ class RunRollouts(ABC, Generic[_P]):
         UsageError: the machine is not thrown away after an episode.
     """
 
+    planner: ClassVar[Mapping[str, Any]] = {}
+    """Settings of the runs' planner."""
+
     def __init__(
         self,
         suite: Suite,
@@ -73,7 +76,7 @@ class RunRollouts(ABC, Generic[_P]):
         self._folder, self._workers, self._environment = folder.resolve(), workers, environment
         self._executor = executor
         self._settings = settings.model_dump(mode="json")
-        self._settings["planner"] |= {"sequence": 1}
+        self._settings["planner"] |= {"sequence": 1, **self.planner}
         self._settings["state"] |= {"steps": "raw", "refine": "window"}
         self._settings["patterns"] |= {"enabled": False}
         self._plays: WeakSet[Generator[Episode]] = WeakSet()
@@ -181,17 +184,7 @@ class RunRollouts(ABC, Generic[_P]):
 class MachineRollouts(RunRollouts[Policy]):
     """Episodes of policies that choose acts for looks."""
 
-    def __init__(
-        self,
-        suite: Suite,
-        settings: Settings,
-        folder: Path,
-        *,
-        workers: int = 1,
-        environment: str = "",
-    ) -> None:
-        super().__init__(suite, settings, folder, workers=workers, environment=environment)
-        self._settings["planner"] |= {"kind": "pointer"}
+    planner: ClassVar[Mapping[str, Any]] = {"kind": "pointer"}
 
     def _players(self, draws: Sequence[Draw], policy: Policy, greedy: bool) -> list[RunPlayer]:
         return [_RecordingPolicy(policy, greedy) for _ in draws]

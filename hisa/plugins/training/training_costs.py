@@ -71,12 +71,12 @@ def cost(name: str, gpu: str | None, use: float, **changes: Any) -> None:
     facts = paper.model_copy(update=changed)
     if not facts.tokens:
         raise UsageError(f"{recipe.source}: the paper does not say the tokens", fix="--tokens 4000")
-    device, each = gpu or paper.gpu or "h100", count_operations(facts)
-    flops = each * facts.weights * facts.turns * facts.tokens
+    device, operations = gpu or paper.gpu or "h100", count_operations(facts)
+    flops = operations * facts.weights * facts.turns * facts.tokens
     hours = gpu_hours(flops, device, use)
     say(f"{name}: {recipe.source}")
     size = f"{facts.turns:,} turns x {facts.tokens:,} tokens x {facts.weights:.3g} weights"
-    say(f"{each} x {size} = {flops:.3g} FLOPs")
+    say(f"{operations} x {size} = {flops:.3g} FLOPs")
     rest = f"2 x {facts.scored} to score it, 2 x {int(facts.generated)} to generate it"
     say(f"  for each token and weight: 6, or 4 with an adapter, to train it, {rest}")
     say(f"at {use:.0%} of the {PEAKS[device]:.0f} TFLOPS of {device}: {hours:,.1f} GPU hours")

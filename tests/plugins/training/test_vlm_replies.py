@@ -12,10 +12,10 @@ from PIL import Image
 
 from hisa.errors import UsageError
 from hisa.plugins.training.box_cleaning import clean, iou
-from hisa.plugins.training.vlm_command import fill_preset, train_vision_model
+from hisa.plugins.training.vlm_command import fill_defaults, train_vision_model
 from hisa.plugins.training.vlm_questions import SeenControls, ask_about, open_targets
 from hisa.plugins.training.vlm_replies import FORMS
-from hisa.plugins.training.vlm_settings import PRESETS, VisionSettings
+from hisa.plugins.training.vlm_settings import VisionSettings
 from hisa.plugins.training.widget_pages import Box, Target
 
 TARGET = Box(10, 20, 30, 40)
@@ -123,7 +123,7 @@ def test_the_detector_judges_boxes_by_pixels_alone(tmp_path: Path) -> None:
 def stated(**values: object) -> tuple[click.Context, dict[str, object]]:
     """Returns a command's context and its values, of which some were stated."""
     plain = {"reward": "click", "cold_start": 100, "updates": 1400, "seed": 0, "resume": False}
-    options = dict.fromkeys(("model", "preset", "lr", "targets", "lora", "max_reply"))
+    options = dict.fromkeys(("model", "lr", "targets", "lora", "max_reply"))
     context = click.Context(click.Command("grounder"))
     for name in values:
         context.set_parameter_source(name, click.core.ParameterSource.COMMANDLINE)
@@ -132,16 +132,12 @@ def stated(**values: object) -> tuple[click.Context, dict[str, object]]:
     return context, every
 
 
-def test_presets_are_those_of_table_7_and_stated_options_stay() -> None:
+def test_defaults_are_those_of_table_7() -> None:
     context, small = stated(model="hf:a")
-    fill_preset(context, small)
+    fill_defaults(context, small)
     table = {"lr": 1e-6, "max_reply": 32, "max_pixels": 12_356_789, "updates": 250}
     assert small.items() >= (table | {"cold_start": 0, "lora": 0, "targets": 32}).items()
     assert (VisionSettings().members, VisionSettings().clip, VisionSettings().norm) == (8, 0.2, 1)
-    context, large = stated(model="hf:a", preset="gta1-32b", reward="all", updates=7)
-    fill_preset(context, large)
-    assert (large["lr"], large["updates"]) == (1e-5, 7)
-    assert large["max_reply"] == PRESETS["gta1-32b"]["max_reply"] + 512
 
 
 def test_options_of_a_vision_language_model_need_one(tmp_path: Path) -> None:
