@@ -1,10 +1,21 @@
 """A rule that plays pages in the short form: solved runs on which a small model can be cloned.
 
     python -m benchmarks.small_model.teacher --port 8001
+    OPTIONS="--set planner.kind=short --set planner.sees=elements --set planner.sequence=1
+        --set models.planner.constrain=false --set models.planner.max_tokens=120
+        --set models.planner.temperature=0 --set patterns.enabled=false
+        --set state.steps=raw --set state.refine=window"
+    hisa $OPTIONS --set models.planner.base_url=http://127.0.0.1:8001/v1 --set run.seed=1001 \
+        bench run miniwob --task click-button --model teacher --max-steps 8 --repeat 10 --out taught
+    hisa train lora taught --model gguf:coder-0.5b --most-tokens 400 --seed 1 -o cloned
+    hisa $OPTIONS bench run miniwob --model gguf:coder-0.5b --max-steps 6 --out before
+    hisa $OPTIONS bench run miniwob --model gguf:coder-0.5b,adapter=cloned/adapter.gguf \
+        --max-steps 6 --out after
+    hisa bench report after --against before
 
-It opens what is collapsed, then does the first line of the prompt's list of what is to do. If there
-is none that it can read, it clicks what the task names, or any control. It does not solve every
-page; clone its solved runs only.
+The rule opens what is collapsed, then does the first line of the prompt's list of what is to do. If
+there is none that it can read, it clicks what the task names, or any control. It does not solve
+every page; clone its solved runs only.
 """
 
 from __future__ import annotations
