@@ -358,10 +358,11 @@ def test_right_replies_gain_on_wrong_and_malformed_ones_in_every_arm(
     assert gains[0] > max(gains[1:]) + 1e-3
 
 
-def test_the_checks_run_alone_on_recorded_looks_and_a_failed_check_ends_with_1(
+@pytest.mark.usefixtures("two_pages")
+def test_the_checks_run_alone_and_a_failed_check_ends_with_1(
     tiny: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words = (str(RUNS), "--model", f"hf:{tiny}")
+    words = ("--model", f"hf:{tiny}")
     assert hisa(*words, command="check") == 0
     printed = capsys.readouterr().out
     assert [line.split(":")[0].split(maxsplit=1) for line in printed.splitlines()] == [
