@@ -23,6 +23,7 @@ from hisa.machine.parts import install_command
 from hisa.machine.patience import patience
 from hisa.machine.storage import replace_file
 from hisa.plugins.desktop.guest.confinement import Limits
+from hisa.plugins.desktop.guest.sandbox import knows_size
 from hisa.plugins.desktop.runtime import bubblewrap, namespaces, owned_files, state
 from hisa.plugins.desktop.runtime.boot import GUEST_FOLDER, SYSTEM_FOLDERS, identity
 from hisa.plugins.desktop.runtime.probe import missing_requirements
@@ -220,7 +221,7 @@ class DesktopRuntime:
         def start(fds: tuple[int, int]) -> tuple[subprocess.Popen[bytes], str]:
             line, environment, text = self._launch(folder, isolation, fds)
             self._process = subprocess.Popen(
-                [*self._watchdog(folder, fds), *line],
+                [*self._watchdog(folder, isolation, fds), *line],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -234,15 +235,19 @@ class DesktopRuntime:
         start_guest(folder, "the desktop", start)
         self._write_down(folder)
 
-    def _watchdog(self, folder: Path, fds: tuple[int, int]) -> list[str]:
+    def _watchdog(
+        self, folder: Path, isolation: namespaces.Isolation, fds: tuple[int, int]
+    ) -> list[str]:
         """Return the command line of the watchdog, without the command that it starts."""
+        # Full file systems with sizes of their own, and /run besides, hold more than the limit.
+        sized = isolation == "bubblewrap" and knows_size()
         options = {
             "folder": str(folder),
             "fds": fds,
             "idle": self.idle,
             "processes": self.limits.processes,
             "memory_mb": self.limits.memory_mb,
-            "disk_mb": self.limits.disk_mb,
+            "disk_mb": 0 if sized else self.limits.disk_mb,
         }
         program = str(Path(__file__).with_name("watchdog.py"))
         return [_PYTHON, "-I", "-S", program, json.dumps(options)]
