@@ -74,9 +74,9 @@ def test_doctor_names_the_screen_and_what_needs_linux(
     assert "Run an agent on a task." in page
     for kind in ("desktop", "vm:minimal"):
         settings = EnvironmentSettings(kind=kind)
-        _, found, value = find_kind(settings)
+        _, environment_kind, value = find_kind(settings)
         monkeypatch.setattr(sys, "platform", "win32")
         with pytest.raises(UsageError, match="needs Linux, and this is win32") as caught:
-            found.open(value, settings=settings, image_limit=Size(1280, 720), note=print)
+            environment_kind.open(value, settings=settings, image_limit=Size(1280, 720), note=print)
         monkeypatch.undo()
         assert caught.value.fix == "--env screen"

@@ -60,7 +60,7 @@ class ScreenTransport:
         if self.guest is not None:
             reads = "elements" in self.guest.capabilities
         able = {"elements": reads, "execute": self.commands is not None, "unchanged": True}
-        return frozenset(name for name, there in able.items() if there)
+        return frozenset(name for name, is_able in able.items() if is_able)
 
     async def look(self, *, elements: bool, settle: float, longer: float = 1.0) -> RawObservation:
         """Takes a picture of the screen at rest, with the windows, and the elements on request.

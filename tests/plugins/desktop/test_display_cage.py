@@ -70,8 +70,8 @@ async def on_display(
 ) -> AsyncIterator[Caged]:
     """The guest of a display with the limits of the settings."""
     limits = load(assignments=assignments, environ={}).environment.limits
-    kept = [] if notes is None else notes
-    guest = DisplayGuest(display, limits=limits, note=kept.append)
+    messages = [] if notes is None else notes
+    guest = DisplayGuest(display, limits=limits, note=messages.append)
     try:
         yield Caged(guest, await guest.start())
     finally:

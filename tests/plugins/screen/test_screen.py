@@ -147,8 +147,8 @@ async def test_clicks_drags_and_wheel_arrive_at_their_places(
         events: list[tuple[str, int, int, int]] = []
         for _ in range(100):
             pattern = r"Button(Press|Release) event.*?root:\((\d+),(\d+)\).*?button (\d+)"
-            seen = re.findall(pattern, log.read_text("utf-8"), re.DOTALL)
-            events = [(kind, int(button), int(x), int(y)) for kind, x, y, button in seen]
+            matches = re.findall(pattern, log.read_text("utf-8"), re.DOTALL)
+            events = [(kind, int(button), int(x), int(y)) for kind, x, y, button in matches]
             if len(events) >= len(expected):
                 break
             await asyncio.sleep(0.05)

@@ -488,13 +488,13 @@ def test_macos_rights_are_found_by_what_is_told(monkeypatch: pytest.MonkeyPatch)
     quartz, services = Quartz(), Services({})
     quartz.rows = [row(8, 1, None)]
     services.trusted = False
-    assert [(name, given) for name, given, _ in list_permissions(quartz, services)] == [
+    assert [(name, granted) for name, granted, _ in list_permissions(quartz, services)] == [
         ("Screen Recording", False),
         ("Accessibility", False),
     ]
     quartz.rows, services.trusted = [row(8, 1, "Letter")], True  # preflight may be wrong
     rights = list_permissions(quartz, services)
-    assert [given for _, given, _ in rights] == [True, True]
+    assert [granted for _, granted, _ in rights] == [True, True]
     assert "Privacy & Security, Accessibility: switch iTerm.app on" in rights[1][2]
 
 

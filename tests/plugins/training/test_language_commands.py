@@ -48,7 +48,7 @@ def test_cloning_killed_by_signal_9_resumes_to_the_same_adapter_and_is_played(
     tiny = write_tiny_qwen(tmp_path / "tiny.gguf")
     runs = play_teacher(tmp_path / "teacher", ("ada",))
     words = ("lora", str(runs), "--model", f"gguf:{tiny}", *FEW)
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
+    killed, unbroken = tmp_path / "killed", tmp_path / "unbroken"
     process = subprocess.Popen(
         [sys.executable, "-m", "hisa", "train", *words, "-o", str(killed)],
         stderr=subprocess.DEVNULL,
@@ -61,20 +61,20 @@ def test_cloning_killed_by_signal_9_resumes_to_the_same_adapter_and_is_played(
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert hisa("lora", "--resume", "-o", str(killed)) == 0
-    assert hisa(*words, "-o", str(whole)) == 0
-    last, again = (load_file(d / "checkpoints/last.safetensors") for d in (killed, whole))
+    assert hisa(*words, "-o", str(unbroken)) == 0
+    last, again = (load_file(d / "checkpoints/last.safetensors") for d in (killed, unbroken))
     assert last.keys() == again.keys()
     assert all(bool((last[name] == again[name]).all()) for name in last)
     assert len(read_metrics(killed).rows) == 7
     printed = capsys.readouterr()
     assert "sft 6 of 6: loss" in printed.err
-    name = f"gguf:{tiny},adapter={whole / 'adapter.gguf'}"
+    name = f"gguf:{tiny},adapter={unbroken / 'adapter.gguf'}"
     assert f"hisa run TASK --model {name}" in printed.out
     turns = [as_turn(reply) for reply in ask(name, range(9))]
     turns = [turn for turn in turns if sent_whole(turn)]
     export_turns(turns, tmp_path / "turns.jsonl")
     check = ("check", str(tmp_path / "turns.jsonl"), "--model", f"gguf:{tiny}")
-    assert hisa(*check, "--from", str(whole / "checkpoints/last.safetensors")) == 0
+    assert hisa(*check, "--from", str(unbroken / "checkpoints/last.safetensors")) == 0
     assert hisa(*check) == 1
     assert "FAILED    log-probs" in capsys.readouterr().out
 

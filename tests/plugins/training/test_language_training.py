@@ -67,12 +67,12 @@ def test_loss_of_recorded_turns_equals_that_of_transformers(tiny: Path, runs: Pa
     assert last == '{"action": "type", "element": 1, "text": "ada"}<|im_end|>'
     longest = max(len(s.prompt) + s.length for s in data.samples)
     ids = torch.zeros(6, longest, dtype=torch.long)
-    labels, seen = torch.full_like(ids, -100), torch.zeros_like(ids)
+    labels, mask = torch.full_like(ids, -100), torch.zeros_like(ids)
     for row, sample in enumerate(data.samples):
-        whole = torch.tensor([*sample.prompt, *sample.reply])
-        ids[row, : len(whole)], seen[row, : len(whole)] = whole, 1
-        labels[row, len(sample.prompt) : len(whole)] = torch.tensor(sample.reply)
-    theirs = policy.model(input_ids=ids, attention_mask=seen, labels=labels).loss
+        turn = torch.tensor([*sample.prompt, *sample.reply])
+        ids[row, : len(turn)], mask[row, : len(turn)] = turn, 1
+        labels[row, len(sample.prompt) : len(turn)] = torch.tensor(sample.reply)
+    theirs = policy.model(input_ids=ids, attention_mask=mask, labels=labels).loss
     theirs.backward()
     gradients = [weight.grad.clone() for weight in policy.network]
     policy.network.zero_grad()
@@ -105,37 +105,37 @@ def train(
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, tiny: Path, runs: Path) -> LoraTraining:
+def unbroken(tmp_path_factory: pytest.TempPathFactory, tiny: Path, runs: Path) -> LoraTraining:
     """A run that was never stopped; its folder is that of its checkpoints."""
     return train(tmp_path_factory.mktemp("trained") / "whole", tiny, runs)
 
 
-def trained(whole: LoraTraining, tiny: Path) -> LanguagePolicy:
+def trained(unbroken: LoraTraining, tiny: Path) -> LanguagePolicy:
     """The policy of its last checkpoint."""
-    return LanguagePolicy.open(f"gguf:{tiny}", start=whole.folder.checkpoint("last"))
+    return LanguagePolicy.open(f"gguf:{tiny}", start=unbroken.folder.checkpoint("last"))
 
 
 def test_a_stopped_and_resumed_cloning_equals_one_never_stopped(
-    tmp_path: Path, tiny: Path, runs: Path, whole: LoraTraining
+    tmp_path: Path, tiny: Path, runs: Path, unbroken: LoraTraining
 ) -> None:
-    assert whole.updates == 4
+    assert unbroken.updates == 4
     train(tmp_path / "stopped", tiny, runs, stop=3)
     resumed = train(tmp_path / "stopped", tiny, runs, resume=True)
-    for own, other in zip(resumed.policy.network, whole.policy.network, strict=True):
+    for own, other in zip(resumed.policy.network, unbroken.policy.network, strict=True):
         assert torch.equal(own, other)
-    rows = read_metrics(whole.folder.path).rows
+    rows = read_metrics(unbroken.folder.path).rows
     held = [row.held_loss for row in rows if row.held_loss is not None]
     assert len(held) == 3
     assert held[-1] < held[0]
-    restored = LanguagePolicy.open(f"gguf:{tiny}", start=whole.folder.checkpoint("best"))
+    restored = LanguagePolicy.open(f"gguf:{tiny}", start=unbroken.folder.checkpoint("best"))
     samples = recorded(restored, runs).held
-    assert mean_loss(restored, samples) == pytest.approx(whole.best, abs=1e-6)
+    assert mean_loss(restored, samples) == pytest.approx(unbroken.best, abs=1e-6)
 
 
 def test_an_exported_adapter_is_what_llama_cpp_plays(
-    tmp_path: Path, tiny: Path, whole: LoraTraining
+    tmp_path: Path, tiny: Path, unbroken: LoraTraining
 ) -> None:
-    policy = trained(whole, tiny)
+    policy = trained(unbroken, tiny)
     adapter = export_gguf(policy, tmp_path / "adapter.gguf")
     plain, adapted = f"gguf:{tiny}", f"gguf:{tiny},adapter={adapter}"
     before, after = (ask(model, [1], temperature=0.0)[0].text for model in (plain, adapted))
@@ -153,12 +153,12 @@ def test_an_exported_adapter_is_what_llama_cpp_plays(
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
 def test_a_merged_model_and_a_folder_of_peft_score_as_the_policy(
-    tmp_path: Path, tiny: Path, runs: Path, whole: LoraTraining
+    tmp_path: Path, tiny: Path, runs: Path, unbroken: LoraTraining
 ) -> None:
     from peft import PeftModel
     from transformers import AutoModelForCausalLM
 
-    policy = trained(whole, tiny)
+    policy = trained(unbroken, tiny)
     sample = recorded(policy, runs).held[0]
     expected = policy.score(sample).logprobs.detach()
     ids = torch.tensor([[*sample.prompt, *sample.reply]])
