@@ -51,6 +51,8 @@ MEASURES = (
     "dropped_groups",
     "failed_episodes",
     "clipped",
+    "loss",
+    "held_loss",
     "seconds",
 )
 """The measures that are drawn; the first eight are those of figure 6."""

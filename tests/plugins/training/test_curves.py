@@ -121,7 +121,7 @@ def test_the_figure_loads_nothing_and_escapes_names(tmp_path: Path) -> None:
     assert "<b>" not in text
     assert "<script" not in text
     assert "href" not in text
-    assert text.count("<g ") == 4, "reward, KL, PPO-KL, greedy"
+    assert text.count("<g ") == 5, "reward, KL, PPO-KL, greedy, loss"
 
 
 def test_the_command_draws_the_curves_and_prints_the_last_numbers(tmp_path: Path) -> None:
